@@ -1,0 +1,30 @@
+-- What a plan's state says to somebody who wants to execute or decide: the first that applies wins (DESIGN §4).
+create or replace function countersign_data.check_state(p_plan countersign_data.plan)
+returns countersign.outcome
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_outcome constant jsonb := countersign_data.recorded_outcome(p_plan.token);
+  v_decision constant jsonb := countersign_data.recorded_decision(p_plan.token);
+  v_detail constant jsonb := jsonb_build_object('plan_token', p_plan.token, 'status', p_plan.state);
+begin
+  return case
+    when p_plan.state = 'rejected' then countersign_data.outcome_refused('PLAN_REJECTED',
+      format('%s rejected this plan%s.', v_decision->>'by', coalesce(': ' || (v_decision->>'note'), ' without giving a reason')),
+      'Do not repeat it. Read the reason, change the statement accordingly and preview that.', v_detail || jsonb_build_object('decision', v_decision))
+    when p_plan.state in ('executed', 'undone') then countersign_data.outcome_refused('PLAN_USED',
+      format('This plan was executed at %s.', v_outcome->>'at'),
+      'Nothing more to do; detail.outcome is what it did. For another change preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
+    when p_plan.state = 'executing' then countersign_data.outcome_refused('ALREADY_EXECUTING',
+      'This plan is being executed.', 'Wait, then call plan_status.', v_detail)
+    when p_plan.state = 'stale' then countersign_data.outcome_refused(v_outcome->>'code',
+      'An earlier execution found that the data had changed since the preview, and did nothing.', 'Preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
+    when p_plan.state = 'failed' then countersign_data.outcome_refused('STATEMENT_FAILED',
+      format('An earlier execution failed and changed nothing: %s', v_outcome->>'message'), 'Change the statement and preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
+    when p_plan.state = 'expired' or clock_timestamp() >= p_plan.expires_at then countersign_data.outcome_refused('PLAN_EXPIRED',
+      format('This plan expired at %s.', to_char(p_plan.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')), 'Preview again.', v_detail || '{"status": "expired"}')
+  end;
+end
+$$;
+comment on function countersign_data.check_state(countersign_data.plan) is 'The refusal a plan''s state deserves, or null when it is previewed, waiting or approved and has not expired.';

@@ -1,0 +1,67 @@
+create or replace function countersign_data.decide(p_verb text, p_token text, p_note text, p_channel text)
+returns countersign.outcome
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found record;
+  v_plan countersign_data.plan;
+  v_call countersign_data.event;
+  v_refusal countersign.outcome;
+  v_approvers name[];
+begin
+  v_found := countersign_data.plan_for_decision(p_token);
+  v_plan := v_found.plan;
+  v_refusal := v_found.refusal;
+  if v_plan.token is not null then
+    v_call := countersign_data.event_of(v_plan);
+  end if;
+  v_call.tool := p_verb;
+  v_call.channel := case when p_channel in ('psql', 'cli', 'page', 'elicit', 'dialog', 'folder') then p_channel else 'psql' end;
+  v_call.caller_id := null;
+  v_call.approved_by := session_user;
+  if v_refusal.code is not null then
+    return countersign_data.record_refusal(v_call, v_refusal);
+  end if;
+
+  v_refusal := countersign_data.check_state(v_plan);
+  if v_refusal.code is not null then
+    return countersign_data.refuse_by_state(v_plan, v_call, v_refusal);
+  end if;
+  select coalesce(array_agg(distinct e.approved_by::name), '{}') into v_approvers
+  from countersign_data.event e where e.chain = v_plan.token and e.status = 'approved';
+  v_refusal := case
+    when v_plan.login = session_user or countersign_data.is_agent(session_user) then countersign_data.outcome_refused('SELF_APPROVAL',
+      format('%s asked for this plan, or is an agent''s login, and cannot decide on it.', session_user), 'Another human must decide, under a role of their own.')
+    when p_verb = 'approve' and v_plan.state = 'previewed' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
+      'This plan is within the limits and waits for nobody.', 'Nothing to do; reject it if it must not run.')
+    when p_verb = 'approve' and v_plan.state = 'approved' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
+      format('This plan is already approved by %s.', array_to_string(v_approvers, ', ')), 'Nothing to do; the agent may execute it.')
+    when p_verb = 'approve' and session_user = any(v_approvers) then countersign_data.outcome_refused('INVALID_ARGUMENTS',
+      format('You approved this plan already; it needs %s different people.', v_plan.required_approvals), 'Another human must approve.')
+  end;
+  if v_refusal.code is not null then
+    return countersign_data.record_refusal(v_call, v_refusal);
+  end if;
+
+  v_call.note := nullif(btrim(p_note), '');
+  if p_verb = 'reject' then
+    insert into countersign_data.tombstone (plan_token, fingerprint, reason) values (v_plan.token, v_plan.fingerprint, v_call.note);
+    v_call.status := 'rejected';
+    v_call.to_state := 'rejected';
+  else
+    v_call.status := 'approved';
+    v_call.to_state := case when cardinality(v_approvers) + 1 >= v_plan.required_approvals then 'approved' else 'awaiting_approval' end;
+    -- a decision in the last minute must leave the agent time to act on it
+    v_plan.expires_at := greatest(v_plan.expires_at, clock_timestamp() + countersign_data.policy_value('plan_ttl', coalesce(v_plan.relation, 0))::interval);
+  end if;
+  v_plan := countersign_data.move_plan(v_plan, v_call);
+  return countersign_data.outcome_ok(
+    case v_plan.state
+      when 'rejected' then 'Rejected. The agent is told the reason; the same statement will wait for a human for ever.'
+      when 'approved' then 'Approved. The agent may execute exactly what was previewed.'
+      else format('Recorded: %s of %s approvals.', cardinality(v_approvers) + 1, v_plan.required_approvals) end,
+    jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state, 'decided_by', session_user, 'expires_at', v_plan.expires_at));
+end
+$$;
+comment on function countersign_data.decide(text, text, text, text) is 'approve and reject: one plan, one human, one event.';

@@ -1,0 +1,58 @@
+-- The gate: why a human must decide. Nothing an agent passes is read here but what was measured.
+create or replace function countersign_data.gate_reasons(p_plan countersign_data.plan)
+returns text[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_reasons text[] := '{}';
+  v_effects constant jsonb := case p_plan.kind when 'migration' then p_plan.effects->'effects' else p_plan.effects end;
+  v_row record;
+  v_spent bigint;
+  v_budget bigint;
+begin
+  if p_plan.kind = 'migration' then
+    v_reasons := v_reasons || 'Migrations always wait for a human.'::text;
+  end if;
+
+  for v_row in
+    select x.relation, x.rows, countersign_data.policy_number('approval_required_above_rows', x.relation) as line, x.whole
+    from (select p_plan.relation, p_plan.total_rows as rows, true as whole
+          union all
+          select e.key::oid, (e.value->>0)::bigint + (e.value->>1)::bigint + (e.value->>2)::bigint, false from jsonb_each(v_effects) e) x
+    where x.rows > countersign_data.policy_number('approval_required_above_rows', x.relation)
+    order by x.whole desc, x.rows desc
+    limit 1
+  loop
+    v_reasons := v_reasons || case
+      when v_row.whole then format('It changes %s rows in all tables together; more than %s wait for a human.', v_row.rows, v_row.line)
+      else format('It changes %s rows of %s; more than %s wait for a human there.', v_row.rows, countersign_data.qualified_name(v_row.relation), v_row.line) end;
+  end loop;
+
+  for v_row in select e.value->>'table' as name from jsonb_array_elements(p_plan.shown->'effects') e where not (e.value->>'writable')::boolean loop
+    v_reasons := v_reasons || format('It reaches %s by a cascade or a trigger, outside the write allowlist.', v_row.name);
+  end loop;
+
+  for v_row in
+    select t.rejected_by, t.ts, t.reason from countersign_data.tombstone t where t.fingerprint = p_plan.fingerprint order by t.ts desc limit 1
+  loop
+    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_row.rejected_by, to_char(v_row.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || left(v_row.reason, 200), ''));
+  end loop;
+
+  -- many small plans are one large one; the lock makes concurrent previews of a login be judged one after the other
+  if v_reasons = '{}' then
+    insert into countersign_data.requester (login) values (session_user) on conflict do nothing;
+    perform from countersign_data.requester r where r.login = session_user for update;
+    v_budget := countersign_data.policy_number('ungated_rows_per_hour', p_plan.relation);
+    select coalesce(sum(q.total_rows), 0) into v_spent
+    from countersign_data.plan q
+    where q.login = session_user and q.gate = '{}' and q.created_at > clock_timestamp() - interval '1 hour'
+      and (q.state in ('executing', 'executed', 'undone') or (q.state = 'previewed' and q.expires_at > clock_timestamp()));
+    if v_spent + p_plan.total_rows > v_budget then
+      v_reasons := v_reasons || format('%s already changed or may change %s rows without a human within the hour; with these it would pass %s.', session_user, v_spent, v_budget);
+    end if;
+  end if;
+  return v_reasons;
+end
+$$;
+comment on function countersign_data.gate_reasons(countersign_data.plan) is 'Why this plan waits for a human, in sentences; empty when it may run at once.';

@@ -1,0 +1,44 @@
+create or replace function countersign_data.judge_migration(p_measured jsonb)
+returns countersign.outcome
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad record;
+begin
+  with changed as (
+    select c.value->>0 as kind, c.value->>1 as object, c.value->>2 as fact
+    from jsonb_array_elements((p_measured->'added') || (p_measured->'removed')) c
+  ), fresh as (  -- relations that the migration itself created or dropped
+    select c.object from changed c where c.kind = 'relation'
+  )
+  select c.kind, c.object, c.fact into v_bad
+  from changed c
+  where (c.kind in ('function', 'policy', 'rule', 'default privilege', 'schema')
+      or (c.kind in ('owner', 'privilege', 'row security', 'inheritance', 'trigger')
+          and c.object not in (select f.object from fresh f) and split_part(c.object, ' ', 1) not in (select f.object from fresh f)
+          and regexp_replace(c.object, '\.[^.]*$', '') not in (select f.object from fresh f)
+          -- a dropped column takes its own privileges along
+          and not (c.kind = 'privilege' and c.object in (select d.object from changed d where d.kind = 'column')))
+      or (c.kind = 'relation' and c.fact ~ '^(foreign table|materialized view)')
+      or (c.kind = 'call' and c.fact not in (select a.signature from countersign_data.allowed_function a)
+          and exists (select from jsonb_array_elements(p_measured->'added') n where n.value->>0 = 'call' and n.value->>2 = c.fact)))
+  order by c.kind
+  limit 1;
+  if found then
+    return countersign_data.outcome_refused(case v_bad.kind when 'call' then 'UNSAFE_FUNCTION' else 'UNSUPPORTED_STATEMENT' end,
+      format('The migration would change a %s (%s %s), which agents may not.', v_bad.kind, v_bad.object, left(v_bad.fact, 200)),
+      'Leave that part out; privileges, owners, functions, triggers, policies and inheritance are changed by an administrator.');
+  end if;
+  select c.value->>1 as object, c.value->>2 as fact into v_bad
+  from jsonb_array_elements(p_measured->'added') c
+  where c.value->>0 = 'read' and not countersign_data.relation_is_readable(to_regclass(c.value->>2), array[0])
+  limit 1;
+  if found then
+    return countersign_data.outcome_refused('NOT_READABLE', format('The view %s would read %s, which agents may not read.', v_bad.object, v_bad.fact),
+      'Base the view on readable tables, or ask an administrator: countersign allow read ' || v_bad.fact);
+  end if;
+  return null;
+end
+$$;
+comment on function countersign_data.judge_migration(jsonb) is 'The refusal that what a migration did deserves, or null.';

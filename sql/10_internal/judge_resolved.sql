@@ -1,0 +1,56 @@
+create or replace function countersign_data.judge_resolved(p_facts jsonb, p_for_write boolean)
+returns countersign.outcome
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad text;
+begin
+  if p_facts ? 'sqlstate' then
+    return countersign_data.refusal_of_error(p_facts->>'sqlstate', p_facts->>'message');
+  end if;
+
+  select coalesce(n.nspname || '.', '') || p.proname into v_bad
+  from (
+    select f.value::oid as oid from jsonb_array_elements_text(p_facts->'functions') f
+    union
+    select o.oprcode::oid from pg_operator o where o.oid in (select x.value::oid from jsonb_array_elements_text(p_facts->'operators') x)
+    union  -- the checks of a domain run when a value is cast to it
+    select d.refobjid
+    from pg_constraint c join pg_depend d on d.classid = 'pg_constraint'::regclass and d.objid = c.oid
+    where c.contypid in (select x.value::oid from jsonb_array_elements_text(p_facts->'types') x) and c.contypid <> 0
+      and d.refclassid = 'pg_proc'::regclass) called
+  join pg_proc p on p.oid = called.oid
+  join pg_namespace n on n.oid = p.pronamespace
+  where not countersign_data.function_is_allowed(p.oid, p_for_write)
+  order by 1
+  limit 1;
+  if found then
+    return countersign_data.outcome_refused('UNSAFE_FUNCTION', format('The text calls %s(), which agent SQL may not call.', v_bad),
+      'Write the condition without it, or ask an administrator to run: countersign allow function ' || v_bad);
+  end if;
+
+  if (p_facts->>'system_column')::boolean or (p_for_write and ((p_facts->>'tablesample')::boolean or (p_facts->>'locking')::boolean)) then
+    return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The text uses a system column, TABLESAMPLE or row locking.',
+      'Name rows by their ordinary columns.');
+  end if;
+
+  select r.oid::regclass::text into v_bad
+  from (
+    select (x->>'oid')::oid as oid, coalesce((select array_agg(a::integer - 7) from regexp_split_to_table(nullif(x->>'columns', ''), ' +') a), '{}') as attnums
+    from jsonb_array_elements(p_facts->'relations') x
+    union all  -- a relation whose columns could not be read off the tree counts as read whole
+    select i.value::oid, array[0]
+    from jsonb_array_elements_text(p_facts->'relids') i
+    where i.value not in (select x->>'oid' from jsonb_array_elements(p_facts->'relations') x)) r
+  join pg_class c on c.oid = r.oid
+  where not countersign_data.relation_is_readable(r.oid, r.attnums) or c.relkind = 'f' or c.relispartition
+  limit 1;
+  if found then
+    return countersign_data.outcome_refused('NOT_READABLE', format('The text reads %s, or a column of it, which is not readable for agents.', v_bad),
+      'Use describe_schema to see what is readable (of a partitioned table, its parent), or ask an administrator: countersign allow read ' || v_bad);
+  end if;
+  return null;
+end
+$$;
+comment on function countersign_data.judge_resolved(jsonb, boolean) is 'The refusal that what a text resolves to deserves, or null.';

@@ -1,0 +1,52 @@
+-- Preview and execution of DDL, one code: run, read the difference, and unless it is exactly what was previewed, undo.
+create or replace function countersign_data.measure_migration(
+  p_statement text, p_expected jsonb,
+  out measured jsonb, out verdict text, out error_state text, out error_message text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_before jsonb;
+  v_counters jsonb;
+  v_files jsonb;
+  v_reached boolean := false;
+begin
+  select jsonb_agg(jsonb_build_array(f.kind, f.object, f.fact)) into v_before from countersign_data.catalog_facts() f;
+  select jsonb_object_agg(c.oid::text, c.relfilenode) into v_files from pg_class c where c.relkind in ('r', 'm');
+  v_counters := countersign_data.row_counters();
+  begin
+    perform countersign_exec.run_ddl(p_statement);
+
+    with before as (select b.value->>0 as kind, b.value->>1 as object, b.value->>2 as fact from jsonb_array_elements(v_before) b),
+         after as materialized (select * from countersign_data.catalog_facts()),
+         added as (select * from after except select * from before),
+         removed as (select * from before except select * from after)
+    select jsonb_build_object(
+      'added', (select coalesce(jsonb_agg(jsonb_build_array(kind, object, fact) order by kind, object, fact), '[]') from added),
+      'removed', (select coalesce(jsonb_agg(jsonb_build_array(kind, object, fact) order by kind, object, fact), '[]') from removed),
+      'locks', (select coalesce(jsonb_agg(jsonb_build_object('table', l.name, 'mode', l.mode) order by l.name, l.mode), '[]')
+                from (select distinct countersign_data.qualified_name(l.relation) as name, l.mode
+                      from pg_locks l join pg_class c on c.oid = l.relation
+                      where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted and c.relkind in ('r', 'p', 'm', 'v')
+                        and l.mode not in ('AccessShareLock', 'RowExclusiveLock', 'RowShareLock')
+                        and c.relnamespace::regnamespace::text !~ '^(pg_|countersign)') l),
+      'rewrites', (select coalesce(jsonb_agg(countersign_data.qualified_name(c.oid) order by 1), '[]')
+                   from pg_class c where v_files ? c.oid::text and c.relkind in ('r', 'm') and c.relnamespace::regnamespace::text !~ '^(pg_|countersign)'
+                     and (v_files->>c.oid::text)::oid <> c.relfilenode),
+      'effects', countersign_data.row_counters(v_counters)) into measured;
+
+    verdict := case when p_expected is null or measured = p_expected then 'done' else 'effects_changed' end;
+    v_reached := true;
+    if p_expected is null or verdict <> 'done' then
+      raise exception using errcode = 'CSRB0';
+    end if;
+  exception
+    when sqlstate 'CSRB0' then
+      if not v_reached then raise; end if;
+    when query_canceled or others then
+      get stacked diagnostics error_state = returned_sqlstate, error_message = message_text;
+      verdict := 'error';
+  end;
+end
+$$;
+comment on function countersign_data.measure_migration(text, jsonb) is 'Runs DDL and reads what it did from the catalogs; rolled back unless it equals what is expected.';

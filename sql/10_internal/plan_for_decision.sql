@@ -1,0 +1,30 @@
+-- Finds and locks the plan a human means: the whole token, or a prefix of eight characters or more that fits one plan.
+create or replace function countersign_data.plan_for_decision(p_token text, out plan countersign_data.plan, out refusal countersign.outcome)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tokens uuid[];
+begin
+  if p_token ~ '^[0-9a-f]{8}[0-9a-f-]{0,28}$' then
+    select array_agg(x.token) into v_tokens
+    from (select q.token from countersign_data.plan q
+          where q.token between rpad(p_token, 36, substr('00000000-0000-0000-0000-000000000000', length(p_token) + 1))::uuid
+                            and overlay('ffffffff-ffff-ffff-ffff-ffffffffffff' placing p_token from 1)::uuid
+          limit 2) x;
+  end if;
+  if coalesce(cardinality(v_tokens), 0) <> 1 then
+    refusal := countersign_data.outcome_refused('UNKNOWN_TOKEN',
+      case when cardinality(v_tokens) = 2 then 'Several plans begin with that.' else 'There is no such plan in this database.' end,
+      'select * from countersign.pending; lists what waits. Give the whole token, or its first eight characters or more.');
+    return;
+  end if;
+  perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', 0) || 'ms', true);
+  begin
+    select * into plan from countersign_data.plan q where q.token = v_tokens[1] for update;
+  exception when lock_not_available then
+    refusal := countersign_data.outcome_refused('ALREADY_EXECUTING', 'The plan is being executed or decided at this moment.', 'Try again in a moment.');
+  end;
+end
+$$;
+comment on function countersign_data.plan_for_decision(text) is 'The plan a human names, locked; or the refusal.';

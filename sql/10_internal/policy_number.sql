@@ -1,0 +1,8 @@
+create or replace function countersign_data.policy_number(p_key text, p_relation oid)
+returns bigint
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select countersign_data.policy_value(p_key, p_relation)::bigint
+$$;
+comment on function countersign_data.policy_number(text, oid) is 'An integer policy in force for a relation.';

@@ -1,0 +1,43 @@
+-- Runs an approved or ungated plan. All that can go wrong comes back as a verdict; what went right is still uncommitted.
+create or replace function countersign_data.run_plan(
+  p_plan countersign_data.plan, out refusal countersign.outcome, out affected bigint, out may_retry boolean)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_sql record;
+  v_run record;
+begin
+  perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', coalesce(p_plan.relation, 0)) || 'ms', true);
+  may_retry := false;
+  if p_plan.kind = 'migration' then
+    v_run := countersign_data.measure_migration(p_plan.statement, p_plan.effects);
+    affected := 0;
+  elsif countersign_data.qualified_name(p_plan.relation) is null then
+    refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', format('%s no longer exists.', p_plan.target), 'Preview again.');
+    return;
+  else
+    v_sql := countersign_data.dml_sql(p_plan);
+    v_run := countersign_exec.run_dml(v_sql.probe, v_sql.statement, countersign_data.bound_params(p_plan),
+                                      countersign_data.policy_number('hard_max_rows', p_plan.relation), p_plan.digest, p_plan.effects);
+    affected := v_run.affected;
+  end if;
+
+  if v_run.verdict = 'error' then
+    refusal := case p_plan.kind when 'migration' then countersign_data.refusal_of_ddl_error(v_run.error_state, v_run.error_message)
+                                else countersign_data.refusal_of_error(v_run.error_state, v_run.error_message) end;
+    -- locks, timeouts, resources, shutdown: nothing wrong with the plan, so it keeps its state
+    may_retry := left(v_run.error_state, 2) in ('40', '53', '55', '57', '58');
+  elsif v_run.verdict = 'over_cap' then
+    refusal := countersign_data.refusal_over_cap(p_plan.relation, v_run.affected, countersign_data.policy_number('hard_max_rows', p_plan.relation), null);
+    may_retry := true;
+  elsif v_run.verdict = 'rowset_changed' then
+    refusal := countersign_data.outcome_refused('ROWSET_CHANGED', 'The rows are not those that were previewed. Nothing was changed.',
+      'Preview again; detail.changed names the rows.', jsonb_build_object('changed', countersign_data.rows_that_differ(p_plan.row_marks, v_run.marks)));
+  elsif v_run.verdict <> 'done' then
+    refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', 'The statement would now do something else than was previewed. Nothing was changed.', 'Preview again.',
+      case p_plan.kind when 'migration' then '{}'::jsonb else jsonb_build_object('previewed', p_plan.shown->'effects', 'found', countersign_data.effects_shown(v_run.effects)) end);
+  end if;
+end
+$$;
+comment on function countersign_data.run_plan(countersign_data.plan) is 'Runs what a plan stores and compares with what was previewed; answers a refusal, or null with the rows affected.';

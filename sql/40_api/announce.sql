@@ -1,0 +1,20 @@
+create or replace function countersign.announce(p_token text)
+returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
+set timezone = 'UTC'
+set datestyle = 'ISO, YMD'
+set bytea_output = 'hex'
+as $$
+declare
+  v_plan countersign_data.plan;
+begin
+  select * into v_plan from countersign_data.plan q where q.token = countersign_data.token_of(p_token) and q.login = session_user;
+  if v_plan.token is not null then
+    execute format('notify countersign, %L', countersign_data.notice_of(v_plan.token, v_plan.state));
+  end if;
+end
+$$;
+comment on function countersign.announce(text) is 'Agent: wakes those who watch a plan, in a transaction of its own after an execution committed.';

@@ -1,0 +1,20 @@
+create or replace function countersign.approve(p_token text, p_note text default null, p_channel text default 'psql')
+returns countersign.outcome
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
+set timezone = 'UTC'
+set datestyle = 'ISO, YMD'
+set bytea_output = 'hex'
+as $$
+declare
+  v_context text;
+begin
+  get diagnostics v_context = pg_context;
+  perform countersign_data.refuse_nested_call(v_context, 'approve');
+  perform countersign_data.refuse_other_isolation();
+  return countersign_data.decide('approve', p_token, p_note, p_channel);
+end
+$$;
+comment on function countersign.approve(text, text, text) is 'Approver: lets a waiting plan run. Refused for the login that asked for it.';

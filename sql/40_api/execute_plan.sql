@@ -1,0 +1,91 @@
+create or replace function countersign.execute_plan(p_token text, p_statement text, p_params jsonb, p_caller_id text)
+returns countersign.outcome
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
+set timezone = 'UTC'
+set datestyle = 'ISO, YMD'
+set bytea_output = 'hex'
+as $$
+declare
+  v_started constant timestamptz := clock_timestamp();
+  v_plan countersign_data.plan;
+  v_call countersign_data.event;
+  v_refusal countersign.outcome;
+  v_run record;
+begin
+  perform countersign_data.refuse_other_isolation();
+  v_call.tool := 'execute_plan';
+  v_call.caller_id := p_caller_id;
+  v_call.statement := p_statement;
+  v_call.params_redacted := countersign_data.param_shape(p_params);
+
+  -- the row lock is the claim: whoever comes second reads what the first one made of the plan
+  perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', 0) || 'ms', true);
+  begin
+    select * into v_plan from countersign_data.plan q where q.token = countersign_data.token_of(p_token) and q.login = session_user for update;
+  exception when lock_not_available then
+    return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('ALREADY_EXECUTING', 'This plan is being executed or decided at this moment.', 'Wait, then call plan_status.'));
+  end;
+  if v_plan.token is null then
+    return countersign_data.record_refusal(v_call, countersign_data.refusal_unknown_token());
+  end if;
+  v_call := countersign_data.event_of(v_plan);
+  v_call.tool := 'execute_plan';
+  v_call.caller_id := p_caller_id;
+
+  v_refusal := countersign_data.check_state(v_plan);
+  if v_refusal.code is not null then
+    return countersign_data.refuse_by_state(v_plan, v_call, v_refusal);
+  elsif p_statement is distinct from v_plan.statement or p_params is distinct from v_plan.params then
+    return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('STATEMENT_MISMATCH',
+      'statement or params differ from what was previewed. Nothing was executed.',
+      'Pass statement and params exactly as the preview answered them; for another statement preview again.',
+      jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state, 'previewed', jsonb_build_object('statement', v_plan.statement, 'params', v_plan.params))));
+  elsif v_plan.state = 'awaiting_approval' then
+    return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('AWAITING_APPROVAL', 'A human has not decided yet.',
+      'Call execute_plan again with the same arguments; it waits for the decision. Tell the human how to decide: ' || (countersign_data.plan_shown(v_plan)->'approval'->>'cli'),
+      countersign_data.plan_shown(v_plan) - array['params', 'sample_rows', 'changes', 'statement']));
+  end if;
+
+  v_run := countersign_data.run_plan(v_plan);
+  v_call.duration_ms := extract(milliseconds from clock_timestamp() - v_started)::integer;
+  v_refusal := v_run.refusal;
+  if v_refusal.code is null then
+    v_call.status := 'executing';
+    v_call.to_state := 'executing';
+    v_plan := countersign_data.move_plan(v_plan, v_call);
+    v_call.status := 'executed';
+    v_call.to_state := 'executed';
+    v_call.actual_rows := v_run.affected;
+    v_call.approved_by := countersign_data.recorded_decision(v_plan.token)->>'by';
+    v_plan := countersign_data.move_plan(v_plan, v_call);
+    return countersign_data.outcome_ok('Executed: what was previewed is now committed.', jsonb_build_object(
+      'plan_token', v_plan.token, 'status', 'executed', 'affected_rows', v_run.affected, 'total_rows', v_plan.total_rows,
+      'effects', v_plan.shown->'effects', 'approved_by', v_call.approved_by, 'executed_at', clock_timestamp(), 'duration_ms', v_call.duration_ms));
+  elsif v_run.may_retry then
+    return countersign_data.record_refusal(v_call, v_refusal);
+  end if;
+
+  v_call.code := v_refusal.code;
+  v_call.note := v_refusal.message;
+  if v_refusal.code in ('ROWSET_CHANGED', 'EFFECTS_CHANGED') then
+    v_call.status := 'stale';
+    v_call.to_state := 'stale';
+  else
+    v_call.status := 'executing';
+    v_call.to_state := 'executing';
+    v_call.code := null;
+    v_plan := countersign_data.move_plan(v_plan, v_call);
+    v_call.status := 'failed';
+    v_call.to_state := 'failed';
+    v_call.code := v_refusal.code;
+  end if;
+  perform countersign_data.move_plan(v_plan, v_call);
+  v_refusal.detail := v_refusal.detail || jsonb_build_object('plan_token', v_plan.token, 'status', v_call.to_state);
+  return v_refusal;
+end
+$$;
+comment on function countersign.execute_plan(text, text, jsonb, text) is
+  'Agent: commits exactly what was previewed, or refuses. The effect, the state and the events are one transaction.';

@@ -1,0 +1,31 @@
+create or replace function countersign.plan_detail(p_token text)
+returns jsonb
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
+set timezone = 'UTC'
+set datestyle = 'ISO, YMD'
+set bytea_output = 'hex'
+as $$
+declare
+  v_plan countersign_data.plan;
+  v_count integer;
+begin
+  if p_token !~ '^[0-9a-f]{8}[0-9a-f-]{0,28}$' then
+    return null;
+  end if;
+  select count(*) into v_count from (select from countersign_data.plan q where q.token::text like p_token || '%' limit 2) x;
+  if v_count <> 1 then
+    return null;
+  end if;
+  select * into v_plan from countersign_data.plan q where q.token::text like p_token || '%';
+  return countersign_data.plan_shown(v_plan) || jsonb_build_object(
+    'status', countersign_data.state_now(v_plan), 'requested_by', v_plan.login, 'caller_id', v_plan.caller_id, 'reason', v_plan.reason,
+    'requested_at', v_plan.created_at, 'decision', countersign_data.recorded_decision(v_plan.token), 'outcome', countersign_data.recorded_outcome(v_plan.token),
+    'timeline', (select jsonb_agg(jsonb_build_object('ts', to_char(e.ts, 'YYYY-MM-DD HH24:MI:SS'), 'status', e.status, 'code', e.code, 'by', coalesce(e.approved_by, e.login::text), 'note', e.note) order by e.seq)
+                 from (select * from countersign_data.event e where e.chain = v_plan.token order by e.seq desc limit 50) e));
+end
+$$;
+comment on function countersign.plan_detail(text) is 'Approver: one plan as JSON, values included; null when there is none. For show, the CLI and the page.';

@@ -1,0 +1,60 @@
+create or replace function countersign.show(p_token text)
+returns table (field text, value text)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
+set timezone = 'UTC'
+set datestyle = 'ISO, YMD'
+set bytea_output = 'hex'
+as $$
+declare
+  v_plan jsonb := countersign.plan_detail(p_token);
+begin
+  if v_plan is null then
+    return query values ('error', 'UNKNOWN_TOKEN: there is no such plan, or several begin so.'), ('hint', 'select * from countersign.pending;');
+    return;
+  end if;
+  return query
+  select f.field, countersign_data.wrapped(countersign_data.visible_text(f.value), 58)
+  from (
+    values
+      (1, 'plan', v_plan->>'plan_token'),
+      (2, 'state', v_plan->>'status'),
+      (3, 'target', coalesce(v_plan->>'target', '(schema)') || case when (v_plan->>'whole_table')::boolean then '   WHOLE TABLE' else '' end),
+      (4, 'rows', format('%s in %s, %s in all tables', v_plan->>'affected_rows', coalesce(v_plan->>'target', 'tables'), v_plan->>'total_rows')),
+      (6, 'why it waits', (select string_agg(g.value, E'\n') from jsonb_array_elements_text(v_plan->'gate') g)),
+      (7, 'statement', v_plan->>'statement'),
+      (8, 'params', nullif(left(v_plan->>'params', 2000), '[]')),
+      (10, 'locks', (select string_agg(concat_ws(' ', l.value->>'mode', 'on', l.value->>'table'), E'\n') from jsonb_array_elements(v_plan->'migration'->'locks') l)),
+      (11, 'rewrites', (select string_agg(format('%s (about %s rows)', l.value->>'table', l.value->>'rows_estimate'), E'\n') from jsonb_array_elements(v_plan->'migration'->'rewrites') l)),
+      (12, 'rows lost', (select string_agg(format('%s: about %s', l.value->>'object', l.value->>'rows'), E'\n') from jsonb_array_elements(v_plan->'migration'->'rows_lost_estimate') l)),
+      (13, 'removed', (select string_agg('- ' || l.value, E'\n') from jsonb_array_elements_text(v_plan->'migration'->'removed') l)),
+      (14, 'added', (select string_agg('+ ' || l.value, E'\n') from jsonb_array_elements_text(v_plan->'migration'->'added') l)),
+      (16, 'triggers', (select string_agg(concat_ws(' ', t.value->>'table', t.value->>'trigger', '->', t.value->>'function',
+          case when (t.value->>'may_reach_outside')::boolean then '(MAY REACH OUTSIDE THE DATABASE)' end), E'\n') from jsonb_array_elements(v_plan->'triggers') t)),
+      (17, 'undo', concat_ws(': ', v_plan->'undo'->>'kind', v_plan->'undo'->>'why')),
+      (18, 'asked by', concat_ws(' / ', v_plan->>'requested_by', v_plan->>'caller_id')),
+      (19, 'agent says', coalesce('(unverified) ' || left(regexp_replace(v_plan->>'reason', '\s+', ' ', 'g'), 500), '(nothing)')),
+      (20, 'asked at', v_plan->>'requested_at'),
+      (21, 'expires at', v_plan->>'expires_at')) as f(place, field, value)
+  where f.value is not null
+  union all
+  select 'effect', countersign_data.wrapped(format('%s: %s inserted, %s updated, %s deleted%s', e.value->>'table', e.value->>'inserted', e.value->>'updated', e.value->>'deleted',
+    case when (e.value->>'writable')::boolean then '' else ' (OUTSIDE THE ALLOWLIST)' end), 58)
+  from jsonb_array_elements(v_plan->'effects') e
+  union all
+  select 'row ' || coalesce(c.value->>'key', ''), countersign_data.wrapped(countersign_data.visible_text(
+      concat_ws(E'\n', '- ' || left(nullif(c.value->'before', 'null')::text, 1000), '+ ' || left(nullif(c.value->'after', 'null')::text, 1000))), 58)
+  from jsonb_array_elements(v_plan->'changes') c
+  union all
+  select 'event', concat_ws(' ', t.value->>'ts', t.value->>'status', t.value->>'code', t.value->>'by', countersign_data.visible_text(t.value->>'note'))
+  from jsonb_array_elements(v_plan->'timeline') t
+  union all
+  select 'decide', format('select * from countersign.approve(%L, %L);%sselect * from countersign.reject(%L, %L);',
+    left(v_plan->>'plan_token', 8), 'note', E'\n', left(v_plan->>'plan_token', 8), 'reason')
+  where v_plan->>'status' = 'awaiting_approval';
+end
+$$;
+comment on function countersign.show(text) is 'Approver: everything about one plan, readable in 80 columns; facts first, the agent''s words last and marked.';

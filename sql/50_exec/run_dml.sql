@@ -1,0 +1,128 @@
+-- The one function that runs an agent's insert, update or delete. Owned by countersign_writer, so the statement runs
+-- with the write allowlist and nothing more. Preview and execution are the same code; only the end differs: a preview
+-- always rolls back, an execution rolls back unless it did exactly what was previewed.
+--
+-- Results travel in variables, never in the exception: a trigger may raise the same SQLSTATE, so the handler believes
+-- only the flag that was set just before raising (D010).
+create or replace function countersign_exec.run_dml(
+  p_probe text, p_statement text, p_params jsonb, p_cap bigint, p_expected_digest bytea, p_expected_effects jsonb,
+  out affected bigint, out digest bytea, out marks text[], out sample jsonb, out effects jsonb,
+  out verdict text, out error_state text, out error_message text, out truncated text)
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp  -- replaced by the configured path, see 80_owners.sql
+set standard_conforming_strings = on
+set transform_null_equals = off
+set row_security = on
+set datestyle = 'ISO, YMD'
+set intervalstyle = 'iso_8601'
+set timezone = 'UTC'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set client_min_messages = error
+as $$
+declare
+  v_run constant text := 'countersign_' || pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '');
+  v_preview constant boolean := p_expected_digest is null;
+  v_row record;
+  v_types pg_catalog.regtype[];
+  v_args text[] := '{}';
+  v_arg text;
+  v_used integer;
+  v_before jsonb;
+  v_reached boolean := false;
+begin
+  begin
+    -- 1. bind: Postgres infers the parameters' types, then each value is written as a literal of that type
+    execute 'prepare ' || v_run || ' as ' || p_statement;
+    select s.parameter_types into v_types from pg_catalog.pg_prepared_statements s where s.name = v_run;
+    if pg_catalog.cardinality(v_types) <> pg_catalog.jsonb_array_length(p_params) then
+      verdict := 'parameters';
+      error_message := pg_catalog.format('The statement takes %s parameters, %s values were given.', pg_catalog.cardinality(v_types), pg_catalog.jsonb_array_length(p_params));
+      execute 'deallocate ' || v_run;
+      return;
+    end if;
+    for i in 1 .. pg_catalog.cardinality(v_types) loop
+      if v_types[i] in ('json'::pg_catalog.regtype, 'jsonb'::pg_catalog.regtype) then
+        v_arg := nullif((p_params->(i - 1))::text, 'null');
+      elsif pg_catalog.jsonb_typeof(p_params->(i - 1)) in ('array', 'object') then
+        execute pg_catalog.format('select v::text from pg_catalog.jsonb_to_record($1) as x(v %s)', v_types[i]) into v_arg
+        using pg_catalog.jsonb_build_object('v', p_params->(i - 1));
+      else
+        v_arg := p_params->>(i - 1);
+      end if;
+      v_args := v_args || pg_catalog.quote_nullable(v_arg);
+    end loop;
+
+    -- 2. probe: count up to the cap in a read-only subtransaction: no lock, no WAL, and a predicate that writes is caught
+    if p_probe is not null then
+      execute 'prepare ' || v_run || '_probe as ' || p_probe;
+      select pg_catalog.cardinality(s.parameter_types) into v_used from pg_catalog.pg_prepared_statements s where s.name = v_run || '_probe';
+      begin
+        set local transaction_read_only = on;
+        for v_row in execute 'execute ' || v_run || '_probe' || case when v_used > 0
+            then '(' || pg_catalog.array_to_string(v_args[1:v_used], ', ') || ')' else '' end loop
+          affected := v_row.n;
+        end loop;
+        v_reached := true;
+        raise exception using errcode = 'CSRB0';
+      exception when sqlstate 'CSRB0' then
+        if not v_reached then raise; end if;
+      end;
+      v_reached := false;
+      if affected > p_cap then
+        verdict := 'over_cap';
+      end if;
+    end if;
+
+    -- 3. run, measure, compare
+    if verdict is null then
+      begin
+        select coalesce(pg_catalog.jsonb_object_agg(x.oid::text, pg_catalog.jsonb_build_array(x.i, x.u, x.d)), '{}') into v_before
+        from (select c.oid, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) as i, pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) as u,
+                     pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) as d
+              from pg_catalog.pg_class c where c.relkind in ('r', 'm')) x
+        where x.i > 0 or x.u > 0 or x.d > 0;
+
+        for v_row in execute 'execute ' || v_run || case when v_args = '{}' then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
+          affected := v_row.affected;
+          digest := v_row.digest;
+          marks := v_row.marks;
+          sample := v_row.sample;
+        end loop;
+        set constraints all immediate;
+
+        select coalesce(pg_catalog.jsonb_object_agg(x.oid::text, pg_catalog.jsonb_build_array(x.i, x.u, x.d)), '{}') into effects
+        from (select c.oid,
+                     pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) - coalesce((v_before->c.oid::text->>0)::bigint, 0) as i,
+                     pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) - coalesce((v_before->c.oid::text->>1)::bigint, 0) as u,
+                     pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) - coalesce((v_before->c.oid::text->>2)::bigint, 0) as d
+              from pg_catalog.pg_class c where c.relkind in ('r', 'm')) x
+        where x.i > 0 or x.u > 0 or x.d > 0;
+        -- TRUNCATE (and DDL) in a trigger leaves no row counter, but it must hold this lock
+        select pg_catalog.min(l.relation::pg_catalog.regclass::text) into truncated
+        from pg_catalog.pg_locks l
+        where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock' and l.granted;
+
+        verdict := case when v_preview or (digest = p_expected_digest and effects = p_expected_effects) then 'done'
+                        when digest <> p_expected_digest then 'rowset_changed' else 'effects_changed' end;
+        v_reached := true;
+        if v_preview or verdict <> 'done' or truncated is not null then
+          raise exception using errcode = 'CSRB0';
+        end if;
+      exception when sqlstate 'CSRB0' then
+        if not v_reached then raise; end if;
+      end;
+    end if;
+  exception when query_canceled or others then
+    get stacked diagnostics error_state = returned_sqlstate, error_message = message_text;
+    verdict := 'error';
+  end;
+
+  for v_row in select s.name from pg_catalog.pg_prepared_statements s where s.name like v_run || '%' loop
+    execute 'deallocate ' || v_row.name;
+  end loop;
+end
+$$;
+comment on function countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb) is
+  'Runs one write as countersign_writer and measures it. Without an expected digest it is rolled back (preview); with one it stays only if digest and effects are equal. verdict: done, over_cap, rowset_changed, effects_changed, parameters, error.';

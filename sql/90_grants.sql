@@ -1,0 +1,74 @@
+-- The security design of Countersign, whole. First everything is taken back, then every grant of the system is listed.
+-- Nothing outside this file grants a right on a Countersign object.
+
+revoke all on schema countersign, countersign_data, countersign_exec, countersign_scratch
+  from public, countersign_engine, countersign_writer, countersign_migrator, countersign_analyst,
+       countersign_agent, countersign_reader, countersign_approver, countersign_auditor;
+revoke all on all tables in schema countersign, countersign_data
+  from public, countersign_engine, countersign_writer, countersign_migrator, countersign_analyst,
+       countersign_agent, countersign_reader, countersign_approver, countersign_auditor;
+revoke all on all sequences in schema countersign_data
+  from public, countersign_engine, countersign_writer, countersign_migrator, countersign_analyst,
+       countersign_agent, countersign_reader, countersign_approver, countersign_auditor;
+revoke all on all functions in schema countersign, countersign_data, countersign_exec
+  from public, countersign_engine, countersign_writer, countersign_migrator, countersign_analyst,
+       countersign_agent, countersign_reader, countersign_approver, countersign_auditor;
+
+-- The engine decides. Truth is INSERT-only, even for it; of a plan it may change the state and nothing else.
+grant usage on schema countersign, countersign_data, countersign_exec to countersign_engine;
+grant select, insert on countersign_data.event, countersign_data.tombstone to countersign_engine;
+grant select, insert on countersign_data.plan to countersign_engine;
+grant update (state, state_seq, state_hash, expires_at) on countersign_data.plan to countersign_engine;
+grant select, insert, update on countersign_data.requester to countersign_engine;
+grant select on countersign_data.transition, countersign_data.policy_key, countersign_data.policy_row,
+                countersign_data.allowed_function, countersign_data.setting to countersign_engine;
+grant execute on all functions in schema countersign_data to countersign_engine;
+grant execute on function countersign.plan_detail(text) to countersign_engine;
+grant execute on function countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb),
+                          countersign_exec.run_ddl(text),
+                          countersign_exec.resolve(text) to countersign_engine;
+
+-- The owners of the functions that touch agent SQL: no USAGE where their function lives, no right on any table here.
+-- countersign_writer, countersign_migrator: nothing. What they hold on the application's tables is the allowlist.
+-- The analyst creates a view in an empty schema, to be rolled back.
+grant usage, create on schema countersign_scratch to countersign_analyst;
+
+-- Agents preview, execute and ask. No table, no decision.
+grant usage on schema countersign to countersign_agent;
+grant execute on function
+  countersign.preview_delete(text, text, jsonb, boolean, text, text),
+  countersign.preview_update(text, jsonb, text, jsonb, boolean, text, text),
+  countersign.preview_insert(text, text[], jsonb, text, text),
+  countersign.preview_migration(text, text, text),
+  countersign.execute_plan(text, text, jsonb, text),
+  countersign.plan_status(text, text),
+  countersign.plan_state(text),
+  countersign.announce(text),
+  countersign.describe_schema(text, text, text, text),
+  countersign.check_read(text, text, jsonb, text, text),
+  countersign.record_read(text, text, jsonb, text, text, bigint, integer, text, text),
+  countersign.record_refusal(text, text, text, text, text, jsonb, text),
+  countersign.session_defaults(),
+  countersign.preflight(text),
+  countersign.version()
+  to countersign_agent;
+
+-- Readers: nothing here. The read allowlist is SELECT on the application's tables, given by countersign.allow.
+
+-- Approvers see what waits, and decide.
+grant usage on schema countersign to countersign_approver;
+grant select on countersign.pending, countersign.executing to countersign_approver;
+grant execute on function
+  countersign.show(text),
+  countersign.plan_detail(text),
+  countersign.approve(text, text, text),
+  countersign.reject(text, text, text),
+  countersign.version()
+  to countersign_approver;
+
+-- Auditors see the trail and prove it whole.
+grant usage on schema countersign to countersign_auditor;
+grant select on countersign.audit_log, countersign.policy to countersign_auditor;
+grant execute on function countersign.verify_chain(), countersign.version() to countersign_auditor;
+
+-- Administrators are superusers or members of countersign_owner, who hold all of 60_admin/ as its owner.

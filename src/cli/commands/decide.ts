@@ -1,0 +1,61 @@
+import { createApprover, type Approver, type Outcome } from '../../client.js';
+import { EXIT, JSON_OPTION, URL_OPTION, type Command, type Context } from '../command.js';
+import { demand } from '../failure.js';
+import { safeText } from '../terminal.js';
+import { planText } from './show.js';
+
+const CHANNEL = 'cli';
+
+/** Lets a waiting plan run. */
+export const approve: Command = {
+  name: 'approve',
+  summary: 'let a waiting plan run',
+  usage: [
+    'countersign approve TOKEN [--note TEXT] [--yes] [--json] [--url URL]',
+    '',
+    'Shows the plan and asks, when there is somebody to ask; --yes does not ask.',
+  ],
+  options: { note: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
+  words: [1, 1],
+  run: (context) =>
+    decide(context, 'Approve this plan?', (approver, token) => approver.approve(token, context.option('note') ?? null, CHANNEL)),
+};
+
+/** Refuses a waiting plan for good. */
+export const reject: Command = {
+  name: 'reject',
+  summary: 'refuse a plan for good, and tell the agent why',
+  usage: [
+    'countersign reject TOKEN [--reason TEXT] [--yes] [--json] [--url URL]',
+    '',
+    'The agent is told the reason. The same statement waits for a human ever after.',
+  ],
+  options: { reason: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
+  words: [1, 1],
+  run: (context) =>
+    decide(context, 'Reject this plan for good?', (approver, token) => approver.reject(token, context.option('reason') ?? null, CHANNEL)),
+};
+
+async function decide(
+  { io, words, flag, option, logins }: Context,
+  question: string,
+  verb: (approver: Approver, token: string) => Promise<Outcome>,
+): Promise<number> {
+  const token = words[0] ?? '';
+  return logins.use('approver', option('url'), async (query) => {
+    const approver = createApprover(query);
+    if (io.interactive && !flag('yes')) {
+      // A plan never changes once it is made, so what is shown here is what is decided.
+      io.err(`${await planText(approver, token, io.width)}\n`);
+      const answer = await io.ask(`${question} [y/N] `);
+      if (!/^y(es)?$/i.test(answer.trim())) {
+        io.err('Nothing was decided.\n');
+        return EXIT.refused;
+      }
+    }
+    const outcome = await verb(approver, token);
+    demand(outcome);
+    io.out(flag('json') ? `${JSON.stringify(outcome, null, 2)}\n` : `${safeText(outcome.message ?? 'Done.')}\n`);
+    return EXIT.done;
+  });
+}

@@ -1,0 +1,169 @@
+import { BACKEND_VERSION, createClient, type Check, type Query } from '../../client.js';
+import { EXIT, JSON_OPTION, type Command, type Context } from '../command.js';
+import { failureOf } from '../failure.js';
+import type { Logins, Who } from '../logins.js';
+import { fields } from '../table.js';
+
+const OLDEST_POSTGRES = 14;
+const OLDEST_NODE = [20, 19] as const;
+/** Beyond this, "expires in" read on this machine misleads; Postgres's clock decides anyhow. */
+const CLOCK_TOLERANCE_MS = 2_000;
+
+/** What each login must hold, and what would void a promise. Postgres enforces it; this only says so early. */
+const DUTIES: Readonly<Partial<Record<Who, { must: readonly string[]; mustNot: readonly string[] }>>> = {
+  agent: { must: ['countersign_agent'], mustNot: ['countersign_approver', 'countersign_writer', 'countersign_migrator', 'countersign_engine', 'countersign_owner'] },
+  reader: { must: ['countersign_reader'], mustNot: ['countersign_approver', 'countersign_writer', 'countersign_migrator', 'countersign_engine', 'countersign_owner'] },
+  approver: { must: ['countersign_approver'], mustNot: ['countersign_agent', 'countersign_writer', 'countersign_engine', 'countersign_owner'] },
+};
+
+/** Checks the whole set-up and says what to run. */
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'check versions, logins, grants and clocks; say what to run',
+  usage: ['countersign doctor [--json]', '', 'Exit code 1 when the server would not start, 3 when no database answers.'],
+  options: JSON_OPTION,
+  words: [0, 0],
+  async run(context) {
+    const { io, flag } = context;
+    const { checks, reached } = await examine(context);
+    if (flag('json')) io.out(`${JSON.stringify(checks, null, 2)}\n`);
+    else io.out(report(checks, io.width));
+    if (!reached) return EXIT.unreachable;
+    return checks.some((check) => check.severity === 'fatal') ? EXIT.refused : EXIT.done;
+  },
+};
+
+async function examine({ logins }: Context): Promise<{ checks: Check[]; reached: boolean }> {
+  const checks: Check[] = [nodeVersion()];
+  const names: Partial<Record<Who, string>> = {};
+  for (const who of ['admin', 'agent', 'reader', 'approver'] as const) {
+    const found = await examineLogin(logins, who);
+    checks.push(...found.checks);
+    if (found.login !== null) names[who] = found.login;
+  }
+  const reached = Object.keys(names).length > 0;
+  const asked = names.agent !== undefined ? 'agent' : names.admin !== undefined ? 'admin' : null;
+  if (asked !== null) checks.push(...await examineBackend(logins, asked, names.reader ?? ''));
+  return { checks, reached };
+}
+
+async function examineLogin(logins: Logins, who: Who): Promise<{ checks: Check[]; login: string | null }> {
+  if (!logins.embedded && logins.addresses[who === 'auditor' ? 'approver' : who] === null) {
+    return { checks: [notConfigured(who)], login: null };
+  }
+  try {
+    return await logins.use(who, undefined, async (query) => {
+      const login = await loginFacts(query, who);
+      return { checks: login.checks, login: login.name };
+    });
+  } catch (error) {
+    const { message, hint } = failureOf(error).refusal;
+    return { checks: [{ checkName: `${who} login`, severity: 'fatal', message, hint }], login: null };
+  }
+}
+
+function notConfigured(who: Who): Check {
+  const needed = who === 'agent' || who === 'reader';
+  return {
+    checkName: `${who} login`,
+    severity: needed ? 'fatal' : 'ok',
+    message: 'not configured',
+    hint: needed ? `Set ${who === 'agent' ? 'COUNTERSIGN_DATABASE_URL' : 'COUNTERSIGN_READER_URL'}; the server needs both.` : '',
+  };
+}
+
+async function loginFacts(query: Query, who: Who): Promise<{ name: string; checks: Check[] }> {
+  const before = Date.now();
+  const [facts] = await query(
+    `select session_user::text as name, current_database()::text as database, current_setting('server_version') as version,
+            current_setting('server_version_num')::integer as number,
+            extract(epoch from clock_timestamp())::float8::text as epoch,
+            array(select rolname::text from pg_roles
+                   where rolname like 'countersign\\_%' and pg_has_role(session_user, oid, 'member') and not r.rolsuper) as roles
+       from pg_roles as r where r.rolname = session_user`);
+  const name = String(facts?.['name']);
+  const roles = (facts?.['roles'] ?? []) as string[];
+  const checks: Check[] = [
+    { checkName: `${who} login`, severity: 'ok', message: `${name} on database ${String(facts?.['database'])}${roles.length === 0 ? '' : `, member of ${roles.join(', ')}`}`, hint: '' },
+    ...dutyChecks(who, name, roles),
+  ];
+  if (who === 'agent' || who === 'admin') {
+    checks.push(postgresVersion(String(facts?.['version']), Number(facts?.['number'])));
+    checks.push(clock(Number(facts?.['epoch']) * 1000, before, Date.now()));
+  }
+  return { name, checks };
+}
+
+function dutyChecks(who: Who, name: string, roles: readonly string[]): Check[] {
+  const duties = DUTIES[who];
+  if (duties === undefined) return [];
+  return [
+    ...duties.must.filter((role) => !roles.includes(role)).map((role): Check => ({
+      checkName: `${who} role`, severity: 'fatal', message: `${name} is not a member of ${role}`, hint: `Run as an administrator: grant ${role} to ${name};`,
+    })),
+    ...duties.mustNot.filter((role) => roles.includes(role)).map((role): Check => ({
+      checkName: `${who} role`, severity: 'fatal', message: `${name} is a member of ${role}, which voids the separation of duties`,
+      hint: `Run as an administrator: revoke ${role} from ${name};`,
+    })),
+  ];
+}
+
+async function examineBackend(logins: Logins, who: 'agent' | 'admin', reader: string): Promise<Check[]> {
+  try {
+    return await logins.use(who, undefined, async (query) => {
+      const client = createClient(query);
+      return [backendVersion(await client.version()), ...await client.preflight(reader)];
+    });
+  } catch (error) {
+    const { message, hint } = failureOf(error).refusal;
+    return [{ checkName: 'backend', severity: 'fatal', message, hint }];
+  }
+}
+
+function backendVersion(found: number): Check {
+  const same = found === BACKEND_VERSION;
+  const hint = found < BACKEND_VERSION ? 'Run: countersign install --admin-url URL' : 'Update the countersign package to the version that installed it.';
+  return { checkName: 'backend', severity: same ? 'ok' : 'fatal', message: `version ${found}, this program speaks ${BACKEND_VERSION}`, hint: same ? '' : hint };
+}
+
+function nodeVersion(): Check {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const enough = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  return { checkName: 'node', severity: enough ? 'ok' : 'fatal', message: process.versions.node, hint: enough ? '' : `Install Node ${OLDEST_NODE.join('.')} or newer.` };
+}
+
+function postgresVersion(version: string, number: number): Check {
+  const enough = number >= OLDEST_POSTGRES * 10_000;
+  return { checkName: 'postgres', severity: enough ? 'ok' : 'fatal', message: version, hint: enough ? '' : `Countersign needs Postgres ${OLDEST_POSTGRES} or newer.` };
+}
+
+/** The database's clock against this machine's, which lay somewhere between `before` and `after`. */
+function clock(database: number, before: number, after: number): Check {
+  const difference = database < before ? database - before : database > after ? database - after : 0;
+  const close = Math.abs(difference) <= CLOCK_TOLERANCE_MS;
+  return {
+    checkName: 'clock',
+    severity: close ? 'ok' : 'warning',
+    message: close ? 'this machine and the database agree' : `the database is ${Math.abs(difference / 1000).toFixed(1)} s ${difference > 0 ? 'ahead of' : 'behind'} this machine`,
+    hint: close ? '' : 'Expiry follows the database\'s clock. Synchronise both (NTP), or times shown here mislead.',
+  };
+}
+
+function report(checks: readonly Check[], width: number): string {
+  const seen = new Set<string>();
+  const lines = checks.filter(({ checkName, severity, message }) => {
+    const key = `${checkName}\n${severity}\n${message}`;
+    return !seen.has(key) && seen.add(key);
+  });
+  const body = fields(
+    lines.map(({ checkName, severity, message, hint }) =>
+      [`${severity.padEnd(7)}  ${checkName.replaceAll('_', ' ')}`, hint === '' || severity === 'ok' ? message : `${message}\n-> ${hint}`] as const),
+    width,
+  );
+  const fatal = lines.filter(({ severity }) => severity === 'fatal').length;
+  const warnings = lines.filter(({ severity }) => severity === 'warning').length;
+  const verdict = fatal > 0
+    ? `The server will not start: ${fatal} thing${fatal === 1 ? '' : 's'} to put right first.`
+    : warnings > 0 ? `The server will start. ${warnings} thing${warnings === 1 ? '' : 's'} to look at.` : 'All is well.';
+  return `${body}\n${verdict}\n`;
+}

@@ -1,0 +1,49 @@
+import { createApprover, type Row } from '../../client.js';
+import { EXIT, JSON_OPTION, URL_OPTION, type Command, type Context } from '../command.js';
+import { records } from '../records.js';
+
+/** What waits for a human. */
+export const pending: Command = {
+  name: 'pending',
+  summary: 'list the plans that wait for a human',
+  usage: ['countersign pending [--json] [--url URL]'],
+  options: { ...JSON_OPTION, ...URL_OPTION },
+  words: [0, 0],
+  run: (context) =>
+    list(context, 'pending', {
+      none: 'Nothing waits for a decision.',
+      some: 'Next: countersign show PLAN, then countersign approve PLAN or reject PLAN.',
+    }),
+};
+
+/** Host plans that began and were neither confirmed nor failed. */
+export const executing: Command = {
+  name: 'executing',
+  summary: 'list host plans that began and were not settled',
+  usage: ['countersign executing [--json] [--url URL]'],
+  options: { ...JSON_OPTION, ...URL_OPTION },
+  words: [0, 0],
+  run: (context) =>
+    list(context, 'executing', {
+      none: 'No plan is stuck in execution.',
+      some: 'A plan stays here until its host reports how it ended.',
+    }),
+};
+
+async function list(
+  { io, flag, option, logins }: Context,
+  view: 'pending' | 'executing',
+  words: { none: string; some: string },
+): Promise<number> {
+  const rows = await logins.use('approver', option('url'), (query): Promise<Row[]> => createApprover(query)[view]());
+  if (flag('json')) {
+    io.out(`${JSON.stringify(rows, null, 2)}\n`);
+  } else if (rows.length === 0) {
+    io.out(`${words.none}\n`);
+  } else {
+    // The first 8 characters name a plan; the times are there as "waiting" and "time left".
+    io.out(records(rows.map(({ plan_token: _token, requested_at: _requested, expires_at: _expires, ...rest }) => rest), io.width));
+    io.err(`\n${words.some}\n`);
+  }
+  return EXIT.done;
+}

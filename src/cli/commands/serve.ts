@@ -1,0 +1,65 @@
+import { connectionTargets } from '../../address.js';
+import { serverLogins } from '../../config.js';
+import { connectFirst } from '../../db/connect.js';
+import { createListener } from '../../db/notify.js';
+import { createCallPool } from '../../db/pool.js';
+import { seedIfEmpty } from '../../demo/seed.js';
+import type { ServerDependencies } from '../../mcp/dependencies.js';
+import type { Command, Context } from '../command.js';
+
+/** The MCP server on stdio. stdout carries the protocol and nothing else. */
+export const serve: Command = {
+  name: 'serve',
+  summary: 'the MCP server on stdio',
+  usage: ['countersign serve', '', 'Meant to be started by an MCP client; countersign client-config prints how.'],
+  options: {},
+  words: [0, 0],
+  async run(context) {
+    if (context.io.interactive) context.io.err('Waiting for an MCP client on stdin. countersign --help lists the other commands.\n');
+    const { startServer } = await import('../../mcp/stdio.js');
+    const logins = serverLogins(context.config) ?? await embeddedLogins(context);
+    return startServer(dependencies(context, logins));
+  },
+};
+
+interface ServerLogins {
+  databaseUrl: string;
+  readerUrl: string;
+}
+
+async function embeddedLogins({ logins, log }: Context): Promise<ServerLogins> {
+  const database = await logins.openEmbedded();
+  log('info', `no database address is set: using the embedded Postgres in ${database.server.dataDir}, for trying and developing`);
+  const client = await connectFirst(database.adminUrl, 'countersign serve seed');
+  try {
+    if (await seedIfEmpty(client)) log('info', 'made the demo shop');
+  } finally {
+    await client.end();
+  }
+  return { databaseUrl: database.agentUrl, readerUrl: database.readerUrl };
+}
+
+function dependencies({ config, version, log }: Context, { databaseUrl, readerUrl }: ServerLogins): ServerDependencies {
+  const warn = (line: string): void => log('warn', line);
+  const agent = createCallPool({ url: databaseUrl, applicationName: 'countersign', log: warn });
+  const reader = createCallPool({
+    url: readerUrl, applicationName: 'countersign reader', defaults: () => agent.sessionDefaults(), log: warn,
+  });
+  return {
+    version,
+    callerId: config.callerId ?? null,
+    holdSeconds: config.holdSeconds,
+    readerRole: loginOf(readerUrl),
+    agent,
+    reader,
+    listener: createListener(databaseUrl, warn),
+    log: (line) => log('info', line),
+  };
+}
+
+/** The role an address signs in with; libpq falls back to the system's user. */
+function loginOf(address: string): string {
+  const url = connectionTargets(address)[0]?.url ?? address;
+  const user = /^[a-z]+:\/\/([^:@/?#]*)(?::[^@/?#]*)?@/.exec(url)?.[1] ?? new URLSearchParams(url.split('?')[1] ?? '').get('user') ?? '';
+  return user === '' ? (process.env['PGUSER'] ?? process.env['USER'] ?? '') : decodeURIComponent(user);
+}

@@ -1,0 +1,83 @@
+import { BACKEND_VERSION, createClient, type Check } from '../client.js';
+import { isUnavailable } from '../db/pool.js';
+import { CountersignError } from '../errors.js';
+import { sqlstateOf } from './database-error.js';
+import type { ServerDependencies } from './dependencies.js';
+import { queryOf } from './server.js';
+
+/** The checks before the first answer. They run once; a database that is away postpones them. */
+export interface StartupCheck {
+  /** Resolves when the checks have passed. Rejects with DATABASE_UNAVAILABLE when they cannot be made, or failed. */
+  ready(): Promise<void>;
+  /** Resolves, with the lines to print, when a check says that this server must not run here. */
+  fatal: Promise<string[]>;
+}
+
+const INSTALL = 'Run "countersign install --admin-url …" with an administrator\'s address, then start again.';
+
+function versionCheck(version: number): Check[] {
+  if (version === BACKEND_VERSION) return [];
+  const hint = version > BACKEND_VERSION ? 'Update this package: the backend in the database is newer.' : INSTALL;
+  const message = `The backend in the database has version ${version}, this server needs ${BACKEND_VERSION}.`;
+  return [{ checkName: 'backend version', severity: 'fatal', message, hint }];
+}
+
+/** What a first contact that fails means: nothing yet when the database is away, else a reason not to start. */
+function failureCheck(checkName: string, error: unknown): Check {
+  const sqlstate = sqlstateOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (sqlstate !== null && ['3F000', '42883'].includes(sqlstate)) {
+    return { checkName, severity: 'fatal', message: `This database has no Countersign backend: ${message}.`, hint: INSTALL };
+  }
+  const hint = error instanceof CountersignError ? error.hint : 'Run "countersign doctor" for the details.';
+  return { checkName, severity: 'fatal', message, hint };
+}
+
+async function runChecks({ agent, reader, readerRole }: ServerDependencies): Promise<Check[]> {
+  const client = createClient(queryOf(agent));
+  // The reader is only asked whether it can log in; its first connection is then there for the first query.
+  const readerAnswers = reader.run(async (connection) => void (await connection.query('select 1')));
+  const checked = client.version().then(async (version) => [...versionCheck(version), ...(await client.preflight(readerRole))]);
+  const [agentSide, readerSide] = await Promise.allSettled([checked, readerAnswers]);
+  for (const [name, side] of [['agent login', agentSide], ['reader login', readerSide]] as const) {
+    if (side.status === 'rejected' && isUnavailable(side.reason)) throw side.reason;
+    if (side.status === 'rejected') return [failureCheck(name, side.reason)];
+  }
+  return agentSide.status === 'fulfilled' ? agentSide.value : [];
+}
+
+function printed({ checkName, severity, message, hint }: Check): string {
+  return `${severity}: ${checkName}: ${message} ${hint}`.trim();
+}
+
+/** Makes the checks when first asked, and again with each call until the database could be reached. */
+export function createStartupCheck(dependencies: ServerDependencies): StartupCheck {
+  let refuse: (lines: string[]) => void = () => {};
+  const fatal = new Promise<string[]>((resolve) => {
+    refuse = resolve;
+  });
+  let checking: Promise<void> | null = null;
+
+  const check = async (): Promise<void> => {
+    const checks = await runChecks(dependencies);
+    for (const warning of checks.filter(({ severity }) => severity === 'warning')) dependencies.log(printed(warning));
+    const reasons = checks.filter(({ severity }) => severity === 'fatal');
+    if (reasons.length === 0) return;
+    refuse(reasons.map(printed));
+    throw new CountersignError(
+      'DATABASE_UNAVAILABLE',
+      `Countersign does not serve this database: ${reasons.map(({ message }) => message).join(' ')}`,
+      reasons[0]?.hint ?? INSTALL,
+    );
+  };
+  return {
+    fatal,
+    ready() {
+      checking ??= check().catch((error: unknown) => {
+        checking = null;
+        throw error;
+      });
+      return checking;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { CountersignError } from '../../errors.js';
+import { previewOutput, reason, table } from './fields.js';
+import { answer, defineTool, PREVIEWS } from './tool.js';
+
+function checkShape(columns: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  const twice = columns.find((column, index) => columns.indexOf(column) !== index);
+  if (twice !== undefined) {
+    throw new CountersignError('INVALID_ARGUMENTS', `columns names "${twice}" twice.`, 'Name each column once.');
+  }
+  const uneven = rows.findIndex((row) => row.length !== columns.length);
+  if (uneven !== -1) {
+    throw new CountersignError(
+      'INVALID_ARGUMENTS',
+      `rows[${uneven}] has ${rows[uneven]?.length} values for ${columns.length} columns.`,
+      'Give every row one value for each column, in the order of columns; null for no value.',
+    );
+  }
+}
+
+export const insertRows = defineTool({
+  name: 'insert_rows',
+  title: 'Preview inserting rows',
+  description:
+    'Previews inserting rows and stores it as a plan. Nothing is stored yet: the insert is run, measured with what triggers add, and rolled ' +
+    'back; sample_rows shows the rows as they would be stored, defaults included, so compare them with what you meant. It does not update ' +
+    'rows that exist. Leave out columns that the database fills. Next: read effects and status, then call execute_plan with plan_token, ' +
+    'statement and params exactly as returned. With status awaiting_approval a human decides first; execute_plan then waits for it.',
+  input: z.strictObject({
+    table,
+    columns: z.array(z.string().min(1).max(200)).min(1).max(1600).describe('Column names, for example ["name", "price"].'),
+    rows: z
+      .array(z.array(z.unknown()))
+      .min(1)
+      .describe('One array a row, values in the order of columns. Integers beyond 2^53 and exact decimals as strings.'),
+    reason,
+  }),
+  output: previewOutput,
+  annotations: PREVIEWS,
+  limits: { values: 8 * 1024 * 1024 },
+  run: async (args, { client, callerId }) => {
+    checkShape(args.columns, args.rows);
+    return answer(
+      await client.previewInsert({ table: args.table, columns: args.columns, rows: args.rows, reason: args.reason, callerId }),
+    );
+  },
+});
