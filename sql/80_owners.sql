@@ -33,7 +33,7 @@ begin
       where n.nspname in ('countersign', 'countersign_data', 'countersign_exec')) f
     where pg_get_userbyid(f.proowner) <> f.owner
     union all
-    select format('alter function %s set search_path = pg_catalog, %s, pg_temp', p.oid::regprocedure, s.path)
+    select format('alter function %s set search_path = %s, pg_temp', p.oid::regprocedure, s.path)
     from pg_proc p, (select string_agg(quote_ident(x), ', ') as path from countersign_data.setting, unnest(search_path) x) s
     where p.pronamespace = 'countersign_exec'::regnamespace
     union all

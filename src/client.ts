@@ -1,3 +1,4 @@
+import type { CallPool } from './db/pool.js';
 import type { Code } from './errors.js';
 
 /** The backend this code talks to. `countersign.version()` must answer exactly this number. */
@@ -7,6 +8,11 @@ export type Row = Record<string, unknown>;
 
 /** Runs one statement on a connection of one login, commits it, and gives back its rows. */
 export type Query = (text: string, values?: readonly unknown[]) => Promise<Row[]>;
+
+/** Each statement on a session of the pool, committed by itself. */
+export function queryThrough(pool: CallPool): Query {
+  return (text, values = []) => pool.run(async (session) => (await session.query<Row>(text, [...values])).rows);
+}
 
 /** What every API function returns: a refusal is a value, because it has to leave its event and commit. */
 export interface Outcome {

@@ -1,8 +1,11 @@
 create or replace function countersign_data.policy_milliseconds(p_key text, p_relation oid)
 returns bigint
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select (extract(epoch from countersign_data.policy_value(p_key, p_relation)::interval) * 1000)::bigint
+begin
+  return (
+    select (extract(epoch from countersign_data.policy_value(p_key, p_relation)::interval) * 1000)::bigint);
+end
 $$;
 comment on function countersign_data.policy_milliseconds(text, oid) is 'An interval policy in force for a relation, in milliseconds.';

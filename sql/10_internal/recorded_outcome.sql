@@ -1,15 +1,18 @@
 create or replace function countersign_data.recorded_outcome(p_token uuid)
 returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set timezone = 'UTC'
 as $$
-  select jsonb_strip_nulls(jsonb_build_object('status', e.to_state, 'at', e.ts, 'code', e.code, 'affected_rows', e.actual_rows,
-                            'total_rows', (select sum((x->>'inserted')::bigint + (x->>'updated')::bigint + (x->>'deleted')::bigint) from jsonb_array_elements(e.effects) x),
-                            'effects', e.effects, 'message', e.note))
-  from countersign_data.event e
-  where e.chain = p_token and e.status in ('executed', 'failed', 'stale')
-  order by e.seq desc
-  limit 1
+begin
+  return (
+    select jsonb_strip_nulls(jsonb_build_object('status', e.to_state, 'at', e.ts, 'code', e.code, 'affected_rows', e.actual_rows,
+                              'total_rows', (select sum((x->>'inserted')::bigint + (x->>'updated')::bigint + (x->>'deleted')::bigint) from jsonb_array_elements(e.effects) x),
+                              'effects', e.effects, 'message', e.note))
+    from countersign_data.event e
+    where e.chain = p_token and e.status in ('executed', 'failed', 'stale')
+    order by e.seq desc
+    limit 1);
+end
 $$;
 comment on function countersign_data.recorded_outcome(uuid) is 'What came of an execution, from its event; null before there was one.';

@@ -13,8 +13,8 @@ begin
   if p_plan.kind = 'migration' then
     v_run := countersign_data.measure_migration(p_plan.statement, p_plan.effects);
     affected := 0;
-  elsif countersign_data.qualified_name(p_plan.relation) is null then
-    refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', format('%s no longer exists.', p_plan.target), 'Preview again.');
+  elsif countersign_data.qualified_name(p_plan.relation) is distinct from p_plan.target then
+    refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', format('%s was renamed or dropped since the preview. Nothing was changed.', p_plan.target), 'Preview again.');
     return;
   else
     v_sql := countersign_data.dml_sql(p_plan);

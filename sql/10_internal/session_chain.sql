@@ -1,8 +1,11 @@
 create or replace function countersign_data.session_chain()
 returns uuid
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select lpad(to_hex(pg_backend_pid()), 32, '0')::uuid
+begin
+  return (
+    select lpad(to_hex(pg_backend_pid()), 32, '0')::uuid);
+end
 $$;
 comment on function countersign_data.session_chain() is 'Chain of the events that belong to no plan: one a backend, so that sessions never wait for each other. A reused pid goes on with the same chain.';

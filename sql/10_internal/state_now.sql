@@ -1,8 +1,11 @@
 create or replace function countersign_data.state_now(p_plan countersign_data.plan)
 returns text
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select case when p_plan.state in ('previewed', 'awaiting_approval', 'approved') and clock_timestamp() >= p_plan.expires_at then 'expired' else p_plan.state end
+begin
+  return (
+    select case when p_plan.state in ('previewed', 'awaiting_approval', 'approved') and clock_timestamp() >= p_plan.expires_at then 'expired' else p_plan.state end);
+end
 $$;
 comment on function countersign_data.state_now(countersign_data.plan) is 'The state, with an expiry that nobody has met yet taken into account.';

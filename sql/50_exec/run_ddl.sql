@@ -5,7 +5,7 @@ create or replace function countersign_exec.run_ddl(p_statement text)
 returns void
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp  -- replaced by the configured path, see 80_owners.sql
+set search_path = public, pg_temp  -- replaced by the configured path, see 80_owners.sql (pg_catalog comes first by itself)
 set standard_conforming_strings = on
 set transform_null_equals = off
 set row_security = on

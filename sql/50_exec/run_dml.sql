@@ -10,7 +10,7 @@ create or replace function countersign_exec.run_dml(
   out verdict text, out error_state text, out error_message text, out truncated text)
 language plpgsql
 security definer
-set search_path = pg_catalog, public, pg_temp  -- replaced by the configured path, see 80_owners.sql
+set search_path = public, pg_temp  -- replaced by the configured path, see 80_owners.sql (pg_catalog comes first by itself)
 set standard_conforming_strings = on
 set transform_null_equals = off
 set row_security = on
@@ -22,6 +22,8 @@ set extra_float_digits = 1
 set client_min_messages = error
 as $$
 declare
+  -- what a trigger could write of the system's: large objects, and the catalogs that DDL always touches
+  c_catalogs constant oid[] := '{pg_catalog.pg_largeobject, pg_catalog.pg_largeobject_metadata, pg_catalog.pg_class, pg_catalog.pg_proc}'::pg_catalog.regclass[]::oid[];
   v_run constant text := 'countersign_' || pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '');
   v_preview constant boolean := p_expected_digest is null;
   v_row record;
@@ -81,7 +83,7 @@ begin
         select coalesce(pg_catalog.jsonb_object_agg(x.oid::text, pg_catalog.jsonb_build_array(x.i, x.u, x.d)), '{}') into v_before
         from (select c.oid, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) as i, pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) as u,
                      pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) as d
-              from pg_catalog.pg_class c where c.relkind in ('r', 'm')) x
+              from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid = any(c_catalogs)) and c.relkind in ('r', 'm')) x
         where x.i > 0 or x.u > 0 or x.d > 0;
 
         for v_row in execute 'execute ' || v_run || case when v_args = '{}' then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
@@ -97,12 +99,13 @@ begin
                      pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) - coalesce((v_before->c.oid::text->>0)::bigint, 0) as i,
                      pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) - coalesce((v_before->c.oid::text->>1)::bigint, 0) as u,
                      pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) - coalesce((v_before->c.oid::text->>2)::bigint, 0) as d
-              from pg_catalog.pg_class c where c.relkind in ('r', 'm')) x
+              from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid = any(c_catalogs)) and c.relkind in ('r', 'm')) x
         where x.i > 0 or x.u > 0 or x.d > 0;
-        -- TRUNCATE (and DDL) in a trigger leaves no row counter, but it must hold this lock
+        -- TRUNCATE (and DDL) in a trigger leaves no row counter, but it must hold this lock; without triggers nothing can
         select pg_catalog.min(l.relation::pg_catalog.regclass::text) into truncated
         from pg_catalog.pg_locks l
-        where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock' and l.granted;
+        where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock' and l.granted
+          and exists (select from pg_catalog.pg_trigger t where not t.tgisinternal and t.tgname !~ '^_[0-9][0-9]_');
 
         verdict := case when v_preview or (digest = p_expected_digest and effects = p_expected_effects) then 'done'
                         when digest <> p_expected_digest then 'rowset_changed' else 'effects_changed' end;
@@ -119,9 +122,16 @@ begin
     verdict := 'error';
   end;
 
-  for v_row in select s.name from pg_catalog.pg_prepared_statements s where s.name like v_run || '%' loop
-    execute 'deallocate ' || v_row.name;
-  end loop;
+  if verdict = 'error' then  -- which of the two had been prepared?
+    for v_row in select s.name from pg_catalog.pg_prepared_statements s where s.name in (v_run, v_run || '_probe') loop
+      execute 'deallocate ' || v_row.name;
+    end loop;
+  else
+    execute 'deallocate ' || v_run;
+    if p_probe is not null then
+      execute 'deallocate ' || v_run || '_probe';
+    end if;
+  end if;
 end
 $$;
 comment on function countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb) is

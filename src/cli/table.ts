@@ -28,9 +28,9 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
 
 type Pair = readonly [name: string, value: string];
 
-/** Pairs of name and value, one below the other, values wrapped beside their names. */
-export function fields(pairs: readonly Pair[], width = 80, indent = 0): string {
-  return layOut(pairs.map(([name, value]) => [safeLine(name), safeText(value)]), width, indent);
+/** Pairs of name and value, one below the other, values wrapped beside their names (which take `nameWidth` at least). */
+export function fields(pairs: readonly Pair[], width = 80, { indent = 0, nameWidth = 0 } = {}): string {
+  return layOut(pairs.map(([name, value]) => [safeLine(name), safeText(value)]), width, indent, nameWidth);
 }
 
 /**
@@ -38,12 +38,12 @@ export function fields(pairs: readonly Pair[], width = 80, indent = 0): string {
  * stays; anything unsafe that is left is still made visible.
  */
 export function shownFields(pairs: readonly Pair[], width = 80): string {
-  return layOut(pairs.map(([name, value]) => [safeLine(name), safeNotation(value)]), width, 0);
+  return layOut(pairs.map(([name, value]) => [safeLine(name), safeNotation(value)]), width, 0, 0);
 }
 
-function layOut(shown: readonly Pair[], width: number, indent: number): string {
+function layOut(shown: readonly Pair[], width: number, indent: number, least: number): string {
   // A name that is longer than this stands on a line of its own, so that values keep room.
-  const nameWidth = Math.min(LONGEST_NAME, Math.max(...shown.map(([name]) => displayWidth(name))));
+  const nameWidth = Math.min(LONGEST_NAME, Math.max(least, ...shown.map(([name]) => displayWidth(name))));
   const margin = ' '.repeat(indent);
   const space = width - indent - nameWidth - GAP.length;
   return shown

@@ -49,15 +49,23 @@ function wrapLine(line: string, width: number): string[] {
   const lines: string[] = [];
   let rest = line;
   while (displayWidth(rest) > width) {
-    const fitting = fit(rest, width);
-    const space = fitting.lastIndexOf(' ');
-    // A space in the first third would leave a ragged stub; breaking inside the word reads better there.
-    const cut = rest[fitting.length] === ' ' || space < width / 3 ? fitting.length : space;
+    const cut = cutAt(rest, fit(rest, width));
     lines.push(rest.slice(0, cut).trimEnd());
     rest = rest.slice(cut).trimStart();
   }
   if (rest !== '' || lines.length === 0) lines.push(rest);
   return lines;
+}
+
+/** Where to break: at a space, else after an underscore or comma (codes, lists), else inside the word. */
+function cutAt(text: string, fitting: string): number {
+  if (text[fitting.length] === ' ') return fitting.length;
+  // A break in the first third would leave a ragged stub.
+  const least = fitting.length / 3;
+  const space = fitting.lastIndexOf(' ');
+  if (space > least) return space;
+  const joint = Math.max(fitting.lastIndexOf('_'), fitting.lastIndexOf(',')) + 1;
+  return joint > least ? joint : fitting.length;
 }
 
 /** The longest beginning of `text` that fits into `width` columns; at least one character, so that loops end. */

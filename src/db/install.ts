@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { CountersignError } from '../errors.js';
-import { connectFirst } from './connect.js';
+import { connectFirst, isUnavailable, unavailable } from './connect.js';
 
 export interface InstallOptions {
   /** Also applies `sql/strict.sql`: tightens what the installer may tighten. */
@@ -79,10 +79,11 @@ function readSources(root: string, strict: boolean): Sources {
 
 /** A refused statement with its file and line, and what the installer's role lacks if that is the reason. */
 function failure(error: unknown, file: SqlFile): unknown {
-  if (!(error instanceof pg.DatabaseError)) return error;
+  if (!(error instanceof pg.DatabaseError) || isUnavailable(error)) return error;
   const line = error.position === undefined ? '' : `, line ${file.text.slice(0, Number(error.position)).split('\n').length}`;
   const hint = error.code === '42501'
-    ? 'Install as a superuser, or as a role with CREATEROLE that may create schemas in this database and owns the application\'s tables.'
+    ? 'Install as a superuser, or as a role with CREATEROLE that may create schemas in this database and owns the application\'s tables '
+      + '(from Postgres 16 on also with ADMIN OPTION on countersign_* roles that somebody else created).'
     : (error.hint ?? 'Nothing was changed by this step. Run "countersign doctor", then install again.');
   return new CountersignError('STATEMENT_FAILED', `Install failed in ${file.name}${line}: ${error.message} (SQLSTATE ${error.code ?? '?'})`, hint);
 }
@@ -207,6 +208,8 @@ export async function install(adminUrl: string, options: InstallOptions = {}): P
     await applyFiles(client, sources.code, () => writeDigest(client, sources.digest));
     for (const warning of warnings) log(warning);
     return { migrations, applied: true, warnings };
+  } catch (error) {
+    throw unavailable(failure(error, { name: 'the database', text: '' }));
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -134,7 +134,7 @@ async function decideByScript(human: Human, { deletion, migration }: Waiting, te
   await deleted;
   tell.say('\nThe held call went on by itself. Now the migration:');
   tell.block('\n');
-  const reason = 'scores go into a table of their own';
+  const reason = 'use a table of its own';
   tell.command(`select * from countersign.reject('${short(migration)}', '${reason}');`);
   await human.reject(migration.planToken, reason);
 }

@@ -18,6 +18,8 @@ export interface Narrator {
 
 const MARGIN = '   ';
 const WIDEST = 80;
+/** Of "statement": blocks that follow each other line up. */
+const NAME_WIDTH = 9;
 
 export interface NarratorOptions {
   out(text: string): void;
@@ -42,10 +44,10 @@ export function createNarrator({ out, width, bold }: NarratorOptions): Narrator 
       out(`\n${heading(left)}${gap}${tool}\n\n`);
     },
     say(text) {
-      out(`${wrap(safeText(text), columns - MARGIN.length).map((line) => `${MARGIN}${line}`).join('\n')}\n`);
+      out(`${wrap(safeText(text), columns - MARGIN.length).map((line) => `${MARGIN}${line}`.trimEnd()).join('\n')}\n`);
     },
     facts(pairs) {
-      out(fields(pairs, columns, MARGIN.length));
+      out(fields(pairs, columns, { indent: MARGIN.length, nameWidth: NAME_WIDTH }));
     },
     block(text) {
       out(text.split('\n').map((line) => (line === '' ? '' : `${MARGIN}${line}`)).join('\n'));

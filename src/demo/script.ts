@@ -88,7 +88,7 @@ async function previewDeletion(agent: Agent, tell: Narrator): Promise<Preview> {
 }
 
 async function hitTheCap(agent: Agent, tell: Narrator): Promise<void> {
-  tell.step('It wants to delete all cancelled orders', 'delete_rows');
+  tell.step('It wants to delete all 13,200 cancelled orders', 'delete_rows');
   const answer = await agent.call('delete_rows', {
     table: 'orders',
     where: 'status = $1',

@@ -15,6 +15,7 @@
 set local timezone = 'UTC';
 set local datestyle = 'ISO, YMD';
 set local client_min_messages = 'warning';
+set local work_mem = '64MB';
 
 -- A role is shared by the whole cluster, so two databases may be seeded at once: the loser of that race is content.
 do $$
@@ -92,24 +93,14 @@ as $$
           & 9223372036854775807) % p_sides
 $$;
 
-create function pg_temp.pick(p_about text, p_row bigint, p_from text[])
-returns text
-language sql
-stable
-as $$
-  select p_from[1 + pg_temp.roll(p_about, p_row, pg_catalog.cardinality(p_from))]
-$$;
-
 -- Customers. Number 1 to 8 are the test tenant; 39,992 of the others have not logged in since 2024. The days around
 -- New Year 2025 stay empty, so that "before 2025" means the same rows in every time zone.
 insert into public.customers
   (id, email, name, segment, country, marketing_opt_in, created_at, last_login, updated_at)
 with
-drawn as (
+part as materialized (
   select
-    n,
-    n <= 8 as is_test,
-    pg_temp.pick('first name', n, array[
+    array[
       'Ada', 'Aisha', 'Alma', 'Amara', 'Anders', 'Anna', 'Arjun', 'Beatriz', 'Bruno', 'Carla', 'Carlos', 'Chen',
       'Clara', 'Daniel', 'Diego', 'Dorota', 'Elena', 'Elias', 'Emma', 'Erik', 'Fatima', 'Felix', 'Freya', 'Gabriel',
       'Greta', 'Hana', 'Hugo', 'Ines', 'Ingrid', 'Ivan', 'Jakub', 'James', 'Jonas', 'Julia', 'Kenji', 'Lara',
@@ -117,8 +108,8 @@ drawn as (
       'Nadia', 'Nina', 'Noah', 'Nora', 'Oliver', 'Olivia', 'Omar', 'Oskar', 'Paula', 'Pedro', 'Petra', 'Priya',
       'Rafael', 'Ravi', 'Rosa', 'Ruth', 'Samuel', 'Sara', 'Selma', 'Sofia', 'Stefan', 'Tariq', 'Teresa', 'Theo',
       'Thomas', 'Tomas', 'Ulla', 'Vera', 'Victor', 'Wei', 'Yara', 'Yuki', 'Zofia'
-    ]) as first_name,
-    pg_temp.pick('last name', n, array[
+    ] as first_names,
+    array[
       'Abbas', 'Ahmed', 'Almeida', 'Andersen', 'Araujo', 'Baker', 'Barros', 'Bauer', 'Becker', 'Bennett', 'Berg',
       'Bianchi', 'Blom', 'Bosch', 'Brandt', 'Brown', 'Castro', 'Chen', 'Clark', 'Cohen', 'Costa', 'Cruz', 'Dahl',
       'Das', 'Davies', 'Dubois', 'Duarte', 'Eklund', 'Evans', 'Farah', 'Ferrari', 'Fischer', 'Fontaine', 'Garcia',
@@ -129,17 +120,32 @@ drawn as (
       'Patel', 'Pereira', 'Petrov', 'Quinn', 'Ramos', 'Reid', 'Ricci', 'Rossi', 'Roux', 'Santos', 'Sato', 'Schmidt',
       'Schulz', 'Shah', 'Silva', 'Singh', 'Smith', 'Sokolov', 'Suzuki', 'Svensson', 'Tanaka', 'Taylor', 'Torres',
       'Tran', 'Varga', 'Vogel', 'Wagner', 'Walker', 'Wang', 'Weber', 'Wilson', 'Wood', 'Wright', 'Yilmaz', 'Young'
-    ]) as last_name,
-    pg_temp.pick('mail', n, array[
+    ] as last_names,
+    array[
       'example.com', 'example.com', 'example.org', 'example.net', 'mail.example', 'post.example'
-    ]) as mail_domain,
-    pg_temp.pick('country', n, array[
+    ] as mail_domains,
+    array[
       'DE', 'DE', 'DE', 'FR', 'FR', 'GB', 'GB', 'US', 'US', 'US', 'ES', 'IT', 'NL', 'PL', 'SE', 'BR', 'IN', 'JP'
-    ]) as country,
-    pg_temp.roll('segment', n, 100) as segment_roll,
-    pg_temp.roll('opt in', n, 100) < 38 as opted_in,
+    ] as countries
+),
+ranked as (
+  select
+    n,
+    n <= 8 as is_test,
     row_number() over (partition by n <= 8 order by pg_temp.roll('activity', n, 9007199254740993), n) as activity_rank
   from generate_series(1, 50000) as n
+),
+drawn as (
+  select
+    ranked.*,
+    first_names[1 + pg_temp.roll('first name', n, cardinality(first_names))] as first_name,
+    last_names[1 + pg_temp.roll('last name', n, cardinality(last_names))] as last_name,
+    mail_domains[1 + pg_temp.roll('mail', n, cardinality(mail_domains))] as mail_domain,
+    countries[1 + pg_temp.roll('country', n, cardinality(countries))] as country,
+    pg_temp.roll('segment', n, 100) as segment_roll,
+    pg_temp.roll('opt in', n, 100) < 38 as opted_in
+  from part
+  cross join ranked
 ),
 dated as (
   select
@@ -189,7 +195,8 @@ select
   created_at,
   last_login,
   last_login
-from numbered;
+from numbered
+order by id;
 
 -- Products: every combination of 20 makes, 10 materials and 10 things, in an order the seed decides.
 insert into public.products (id, sku, name, category, price, in_stock)
@@ -265,7 +272,7 @@ select
   case
     when is_cancelled then 'cancelled'
     when placed_at < timestamptz '2025-11-20 00:00+00' then 'delivered'
-    else pg_temp.pick('status', n, array['pending', 'paid', 'paid', 'shipped', 'shipped', 'delivered'])
+    else (array['pending', 'paid', 'paid', 'shipped', 'shipped', 'delivered'])[1 + pg_temp.roll('status', n, 6)]
   end as status,
   case when pg_temp.roll('items', n, 100) < 59 then 1
        when pg_temp.roll('items', n, 100) < 86 then 2
@@ -376,7 +383,6 @@ alter table public.products owner to shop_owner;
 alter table public.orders owner to shop_owner;
 alter table public.order_items owner to shop_owner;
 
-drop function pg_temp.pick(text, bigint, text[]);
 drop function pg_temp.roll(text, bigint, bigint);
 
 analyze public.customers, public.products, public.orders, public.order_items;

@@ -41,6 +41,7 @@ const MAPPINGS: Readonly<Record<string, Mapping>> = {
   '3F000': { code: 'UNKNOWN_TABLE', hint: 'Call describe_schema for the schemas and tables there are.' },
   '42703': { code: 'UNKNOWN_COLUMN', hint: 'Call describe_schema with this table for its columns.' },
   '25006': { code: 'NOT_A_SELECT', hint: 'A read cannot write. Use insert_rows, update_rows or delete_rows.' },
+  '25001': { code: 'NOT_A_SELECT', hint: 'A read stays a read; leave transaction settings out.' },
   '57014': { code: 'STATEMENT_TIMEOUT', hint: 'Narrow the statement with a WHERE on an indexed column, or ask for less.' },
   '25P04': { code: 'STATEMENT_TIMEOUT', hint: 'Narrow the statement with a WHERE on an indexed column, or ask for less.' },
   '55P03': { code: 'LOCK_TIMEOUT', hint: 'Somebody holds a lock on these rows. Wait a moment and call again.' },

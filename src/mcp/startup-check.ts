@@ -1,9 +1,8 @@
-import { BACKEND_VERSION, createClient, type Check } from '../client.js';
+import { BACKEND_VERSION, createClient, queryThrough, type Check } from '../client.js';
 import { isUnavailable } from '../db/pool.js';
 import { CountersignError } from '../errors.js';
 import { sqlstateOf } from './database-error.js';
 import type { ServerDependencies } from './dependencies.js';
-import { queryOf } from './server.js';
 
 /** The checks before the first answer. They run once; a database that is away postpones them. */
 export interface StartupCheck {
@@ -34,7 +33,7 @@ function failureCheck(checkName: string, error: unknown): Check {
 }
 
 async function runChecks({ agent, reader, readerRole }: ServerDependencies): Promise<Check[]> {
-  const client = createClient(queryOf(agent));
+  const client = createClient(queryThrough(agent));
   // The reader is only asked whether it can log in; its first connection is then there for the first query.
   const readerAnswers = reader.run(async (connection) => void (await connection.query('select 1')));
   const checked = client.version().then(async (version) => [...versionCheck(version), ...(await client.preflight(readerRole))]);

@@ -28,20 +28,23 @@ interface LineSink {
 function lineSplitter(limit: number, sink: LineSink): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let size = 0;
+  let head = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
   const take = (part: Buffer): void => {
     size += part.length;
+    if (head.length < KEPT_OF_A_DROPPED_LINE) head = Buffer.concat([head, part.subarray(0, KEPT_OF_A_DROPPED_LINE)]);
     if (size <= limit) parts.push(part);
     else {
-      parts = [Buffer.concat(parts).subarray(0, KEPT_OF_A_DROPPED_LINE)];
-      tail = Buffer.concat([tail, part]).subarray(-KEPT_OF_A_DROPPED_LINE);
+      parts = [];
+      tail = Buffer.concat([tail, part.subarray(-KEPT_OF_A_DROPPED_LINE)]).subarray(-KEPT_OF_A_DROPPED_LINE);
     }
   };
   const finish = (): void => {
-    if (size > limit) sink.dropped(Buffer.concat(parts).toString('latin1'), tail.toString('latin1'));
+    if (size > limit) sink.dropped(head.toString('latin1'), tail.toString('latin1'));
     else if (size > 0) sink.line(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts));
     parts = [];
     size = 0;
+    head = Buffer.alloc(0);
     tail = Buffer.alloc(0);
   };
   return (chunk) => {

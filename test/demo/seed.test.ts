@@ -60,7 +60,7 @@ describe('the seeded shop', () => {
   });
 
   it('cascades from customers to orders to items', async () => {
-    expect(await value(`select array_agg(conrelid::regclass || ' ' || confdeltype order by conname) from pg_constraint where contype = 'f'`))
+    expect(await value(`select array_agg(conrelid::regclass || ' ' || confdeltype::text order by conname) from pg_constraint where contype = 'f'`))
       .toEqual(['order_items c', 'order_items a', 'orders c']);
   });
 

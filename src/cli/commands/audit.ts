@@ -54,19 +54,21 @@ export const verify: Command = {
   },
 };
 
-/** The trail as a table of 80 columns: what happened, to how many rows, by whom. */
+/** The trail as a table of 80 columns: when, what, with how many rows, by whom. A code says more than "refused". */
 export function auditTable(rows: readonly Row[], width: number): string {
+  const days = new Set(rows.map((row) => display(row['ts']).slice(0, 10)));
+  const [day = ''] = days;
+  // All on one day: then the day is the heading, and the times stay short.
+  const time = days.size === 1 ? { title: day, from: 11 } : { title: 'time', from: 5 };
   return table(
-    [{ title: 'id', align: 'right' }, { title: 'time' }, { title: 'tool' }, { title: 'what happened' }, { title: 'rows', align: 'right' },
-      { title: 'plan' }, { title: 'by' }],
+    [{ title: time.title }, { title: 'tool' }, { title: 'what happened' }, { title: 'rows', align: 'right' }, { title: 'plan' }, { title: 'by' }],
     rows.map((row) => [
-      display(row['id']),
-      display(row['ts']).slice(0, 19),
+      display(row['ts']).slice(time.from, 19),
       display(row['tool']),
-      [display(row['status']), display(row['code'])].filter((part) => part !== '').join(' '),
+      row['status'] === 'failed' ? `failed ${display(row['code'])}` : display(row['code'] ?? row['status']),
       grouped(display(row['actual_rows'] ?? row['preview_rows'])),
       display(row['plan_token']).slice(0, 8),
-      display(row['approved_by'] ?? row['session_user']),
+      display(row['session_user']),
     ]),
     width,
   );

@@ -156,8 +156,10 @@ function report(checks: readonly Check[], width: number): string {
     return !seen.has(key) && seen.add(key);
   });
   const body = fields(
-    lines.map(({ checkName, severity, message, hint }) =>
-      [`${severity.padEnd(7)}  ${checkName.replaceAll('_', ' ')}`, hint === '' || severity === 'ok' ? message : `${message}\n-> ${hint}`] as const),
+    lines.map(({ checkName, severity, message, hint }) => {
+      const what = message === 'ok' ? checkName : `${checkName}: ${message}`;
+      return [severity, hint === '' || severity === 'ok' ? what : `${what}\n-> ${hint}`] as const;
+    }),
     width,
   );
   const fatal = lines.filter(({ severity }) => severity === 'fatal').length;

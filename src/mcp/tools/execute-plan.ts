@@ -8,6 +8,9 @@ import { answer, defineTool, type Answer, type ToolContext } from './tool.js';
 
 const UNKNOWN_OUTCOME = 'Call plan_status with this plan_token: it says whether the plan was executed. A plan runs at most once, so calling execute_plan again is safe too.';
 
+/** How often a wait tells its caller that it goes on. */
+const TICK_MS = 3000;
+
 /** One attempt. What a lost connection did is not known here, and is never guessed. */
 async function attempt({ client }: ToolContext, plan: ExecutePlan): Promise<Outcome> {
   try {
@@ -21,12 +24,17 @@ async function attempt({ client }: ToolContext, plan: ExecutePlan): Promise<Outc
 /** Waits while the plan waits. True when it no longer does; false when the time is over or the caller has gone. */
 async function decided(context: ToolContext, plan: ExecutePlan, started: number, since: number): Promise<boolean> {
   const { client, listener, signal, holdMs } = context;
+  let ticks = 0;
   for (let mark = since; ; ) {
     const elapsed = performance.now() - started;
     if (elapsed >= holdMs || signal.aborted) return false;
     context.progress(elapsed, holdMs, 'Waiting for a human to approve or reject the plan.');
-    await listener.waitFor(plan.planToken, { signal, timeoutMs: holdMs - elapsed, since: mark }).catch(() => {});
+    const quiet = Math.min(TICK_MS, holdMs - elapsed);
+    const waiting = performance.now();
+    await listener.waitFor(plan.planToken, { signal, timeoutMs: quiet, since: mark }).catch(() => {});
     if (signal.aborted) return false;
+    // Asking leaves an event, so a wait in which nothing woke us asks at every third tick only.
+    if (performance.now() - waiting >= quiet - 5 && (ticks += 1) % 3 !== 0) continue;
     mark = listener.mark();
     // A database that is away for a moment does not end the wait; the plan is still there when it is back.
     const now = await client.planStatus(plan.planToken, plan.callerId).catch(() => null);

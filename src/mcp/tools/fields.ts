@@ -56,8 +56,8 @@ export const previewOutput = fencedObject({
   message: z.string().describe('What was found, and what to do next.'),
   statement: z.string().describe('Exactly what will run; pass it back to execute_plan unchanged.'),
   params: z.array(z.unknown()).describe('Pass these back to execute_plan unchanged.'),
-  affected_rows: z.number().describe('Rows of the target table.'),
-  total_rows: z.number().describe('Rows of all tables, cascades and triggers included; limits count these.'),
+  affected_rows: z.number().nullable().describe('Rows of the target table.'),
+  total_rows: z.number().nullable().describe('Rows of all tables, cascades and triggers included; limits count these.'),
   effects: z.array(effect).describe('Measured changes of each table.'),
   expires_at: z.string(),
 });

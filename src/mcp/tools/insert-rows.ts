@@ -1,21 +1,13 @@
 import { z } from 'zod';
-import { CountersignError } from '../../errors.js';
 import { previewOutput, reason, table } from './fields.js';
 import { answer, defineTool, PREVIEWS } from './tool.js';
 
-function checkShape(columns: readonly string[], rows: readonly (readonly unknown[])[]): void {
+/** What is wrong with the shape of an insert, or null. */
+function shapeProblem({ columns, rows }: { columns: readonly string[]; rows: readonly (readonly unknown[])[] }): string | null {
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
-  if (twice !== undefined) {
-    throw new CountersignError('INVALID_ARGUMENTS', `columns names "${twice}" twice.`, 'Name each column once.');
-  }
+  if (twice !== undefined) return `columns names "${twice}" twice`;
   const uneven = rows.findIndex((row) => row.length !== columns.length);
-  if (uneven !== -1) {
-    throw new CountersignError(
-      'INVALID_ARGUMENTS',
-      `rows[${uneven}] has ${rows[uneven]?.length} values for ${columns.length} columns.`,
-      'Give every row one value for each column, in the order of columns; null for no value.',
-    );
-  }
+  return uneven === -1 ? null : `rows[${uneven}] has ${rows[uneven]?.length} values for ${columns.length} columns`;
 }
 
 export const insertRows = defineTool({
@@ -34,14 +26,13 @@ export const insertRows = defineTool({
       .min(1)
       .describe('One array a row, values in the order of columns. Integers beyond 2^53 and exact decimals as strings.'),
     reason,
+  }).superRefine((args, context) => {
+    const message = shapeProblem(args);
+    if (message !== null) context.addIssue({ code: 'custom', message });
   }),
   output: previewOutput,
   annotations: PREVIEWS,
   limits: { values: 8 * 1024 * 1024 },
-  run: async (args, { client, callerId }) => {
-    checkShape(args.columns, args.rows);
-    return answer(
-      await client.previewInsert({ table: args.table, columns: args.columns, rows: args.rows, reason: args.reason, callerId }),
-    );
-  },
+  run: async (args, { client, callerId }) =>
+    answer(await client.previewInsert({ table: args.table, columns: args.columns, rows: args.rows, reason: args.reason, callerId })),
 });

@@ -75,5 +75,6 @@ export function present(detail: Json): Json {
 
 /** An outcome of the database as the answer of a tool. */
 export function answer(outcome: Outcome): Answer {
-  return outcome.ok ? { content: present(outcome.detail ?? {}) } : { refused: refusalOf(outcome) };
+  if (!outcome.ok) return { refused: refusalOf(outcome) };
+  return { content: present({ message: outcome.message ?? '', ...outcome.detail }) };
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { CountersignError } from '../../errors.js';
 import { checkCondition } from './condition.js';
 import { confirmFullTable, params, previewOutput, reason, table, where } from './fields.js';
 import { answer, defineTool, PREVIEWS } from './tool.js';
@@ -14,7 +13,10 @@ export const updateRows = defineTool({
     'statement and params exactly as returned. With status awaiting_approval a human decides first; execute_plan then waits for it.',
   input: z.strictObject({
     table,
-    set: z.record(z.string(), z.unknown()).describe('Column name to new value, for example {"status": "closed", "note": null}.'),
+    set: z
+      .record(z.string(), z.unknown())
+      .refine((set) => Object.keys(set).length > 0, 'name at least one column with its new value')
+      .describe('Column name to new value, for example {"status": "closed", "note": null}.'),
     where,
     params: params.describe('Values for $1, $2, … in where, in order. Integers beyond 2^53 and exact decimals as strings.'),
     confirm_full_table: confirmFullTable,
@@ -22,11 +24,8 @@ export const updateRows = defineTool({
   }),
   output: previewOutput,
   annotations: PREVIEWS,
-  run: async (args, { client, callerId }) => {
-    if (Object.keys(args.set).length === 0) {
-      throw new CountersignError('INVALID_ARGUMENTS', 'set names no column.', 'Send at least one column with its new value.');
-    }
-    return answer(
+  run: async (args, { client, callerId }) =>
+    answer(
       await client.previewUpdate({
         table: args.table,
         set: args.set,
@@ -36,6 +35,5 @@ export const updateRows = defineTool({
         reason: args.reason,
         callerId,
       }),
-    );
-  },
+    ),
 });
