@@ -128,6 +128,8 @@ create table countersign_data.plan (
   effects       jsonb not null,
   digest        bytea,
   row_marks     text[],
+  run_probe     text,
+  run_statement text,
   shown         jsonb not null,
   gate          text[] not null,
   required_approvals integer not null,
@@ -149,10 +151,11 @@ comment on table countersign_data.plan is 'A proposed change, measured. Only the
 comment on column countersign_data.plan.effects is 'Raw measurement: relation oid -> [inserted, updated, deleted]; for a migration the catalog difference.';
 comment on column countersign_data.plan.digest is 'sha256 over the ordered sha256 of each row image; compared at execution.';
 comment on column countersign_data.plan.row_marks is 'key|short hash of each row, so that ROWSET_CHANGED can name what changed.';
+comment on column countersign_data.plan.run_statement is 'The SQL that was measured and will be run: built once, from the parts above. run_probe: its read-only count.';
 comment on column countersign_data.plan.shown is 'What agent and human are shown: sample, changes, effects by name, undo, triggers.';
 comment on column countersign_data.plan.gate is 'Why a human must decide; empty when the plan may run at once.';
 create index plan_waiting on countersign_data.plan (created_at) where state in ('awaiting_approval', 'executing');
-create index plan_ungated_by_login on countersign_data.plan (login, created_at) where gate = '{}';
+create index plan_ungated_by_login on countersign_data.plan (login, created_at) where gate = '{}' and total_rows > 0;
 
 create table countersign_data.tombstone (
   plan_token  uuid not null,
@@ -212,6 +215,15 @@ create table countersign_data.allowed_function (
   constraint allowed_function_is_listed_once primary key (function)
 );
 comment on table countersign_data.allowed_function is 'Functions outside pg_catalog that an administrator allows in agent SQL, by name.';
+
+create unlogged table countersign_data.known_condition (
+  relation  oid not null,
+  condition bytea not null,
+  mark      text not null,
+  constraint known_condition_is_remembered_once primary key (relation, condition)
+);
+comment on table countersign_data.known_condition is
+  'Conditions (sha256) that were resolved and found harmless: only pg_catalog functions, only the table itself. Valid while the catalogs bear the same mark; a cache, emptied by every install.';
 
 create table countersign_data.setting (
   search_path text[] not null,

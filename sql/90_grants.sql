@@ -19,7 +19,7 @@ grant usage on schema countersign, countersign_data, countersign_exec to counter
 grant select, insert on countersign_data.event, countersign_data.tombstone to countersign_engine;
 grant select, insert on countersign_data.plan to countersign_engine;
 grant update (state, state_seq, state_hash, expires_at) on countersign_data.plan to countersign_engine;
-grant select, insert, update on countersign_data.requester to countersign_engine;
+grant select, insert, update on countersign_data.requester, countersign_data.known_condition to countersign_engine;
 grant select on countersign_data.transition, countersign_data.policy_key, countersign_data.policy_row,
                 countersign_data.allowed_function, countersign_data.setting to countersign_engine;
 grant execute on all functions in schema countersign_data to countersign_engine;

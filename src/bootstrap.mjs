@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { constants as osConstants, homedir, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -46,8 +46,7 @@ function quietly(what, command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 << 20, ...options });
   if (result.status === 0) return;
   say([result.error?.message, result.stdout, result.stderr].filter(Boolean).join('\n').trim());
-  say(`Failed: ${what}`);
-  process.exit(1);
+  throw new Error(`Failed: ${what}`);
 }
 
 function install() {
@@ -75,9 +74,16 @@ function sourceDigest() {
 function build() {
   const [stamp, digest] = [at('dist', '.sources'), sourceDigest()];
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return;
-  rmSync(at('dist'), { recursive: true, force: true });
-  quietly('Building…', process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', at('tsconfig.json')]);
-  writeFileSync(stamp, digest);
+  // Aside and swapped in, so that a failed build does not leave half a program behind.
+  const fresh = at(`dist.${process.pid}`);
+  try {
+    quietly('Building…', process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', at('tsconfig.json'), '--outDir', fresh]);
+    writeFileSync(join(fresh, '.sources'), digest);
+    rmSync(at('dist'), { recursive: true, force: true });
+    renameSync(fresh, at('dist'));
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
 }
 
 /** Runs a program in our place: its input, output, signals and end are ours. */
@@ -127,6 +133,12 @@ if (!Object.hasOwn(COMMANDS, name ?? '')) {
   say('Usage: node src/bootstrap.mjs demo|test|bench [arguments]');
   process.exit(2);
 }
-install();
-build();
-process.exit(await COMMANDS[name](args));
+try {
+  install();
+  build();
+  process.exitCode = await COMMANDS[name](args);
+} catch (error) {
+  say(error.message);
+  process.exitCode = 1;
+}
+process.exit();

@@ -8,11 +8,12 @@ declare
   v_over record;
 begin
   -- the total against the target's cap, and every table touched against its own
-  select x.relation, x.rows, countersign_data.policy_number('hard_max_rows', x.relation) as cap into v_over
-  from (select p_relation as relation, v_total as rows
-        union all
-        select e.key::oid, (e.value->>0)::bigint + (e.value->>1)::bigint + (e.value->>2)::bigint from jsonb_each(p_effects) e) x
-  where x.rows > countersign_data.policy_number('hard_max_rows', x.relation)
+  select x.* into v_over
+  from (select w.relation, w.rows, countersign_data.policy_number('hard_max_rows', w.relation) as cap
+        from (select p_relation as relation, v_total as rows
+              union
+              select e.key::oid, (e.value->>0)::bigint + (e.value->>1)::bigint + (e.value->>2)::bigint from jsonb_each(p_effects) e) w) x
+  where x.rows > x.cap
   limit 1;
   if found then
     return countersign_data.refusal_over_cap(v_over.relation, v_over.rows, v_over.cap, countersign_data.effects_shown(p_effects));

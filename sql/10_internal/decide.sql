@@ -9,6 +9,7 @@ declare
   v_call countersign_data.event;
   v_refusal countersign.outcome;
   v_approvers name[];
+  v_state text;
 begin
   v_found := countersign_data.plan_for_decision(p_token);
   v_plan := v_found.plan;
@@ -47,15 +48,14 @@ begin
   v_call.note := nullif(btrim(p_note), '');
   if p_verb = 'reject' then
     insert into countersign_data.tombstone (plan_token, fingerprint, reason) values (v_plan.token, v_plan.fingerprint, v_call.note);
-    v_call.status := 'rejected';
-    v_call.to_state := 'rejected';
+    v_state := 'rejected';
   else
     v_call.status := 'approved';
-    v_call.to_state := case when cardinality(v_approvers) + 1 >= v_plan.required_approvals then 'approved' else 'awaiting_approval' end;
+    v_state := case when cardinality(v_approvers) + 1 >= v_plan.required_approvals then 'approved' else 'awaiting_approval' end;
     -- a decision in the last minute must leave the agent time to act on it
     v_plan.expires_at := greatest(v_plan.expires_at, clock_timestamp() + countersign_data.policy_value('plan_ttl', coalesce(v_plan.relation, 0))::interval);
   end if;
-  v_plan := countersign_data.move_plan(v_plan, v_call);
+  v_plan := countersign_data.move_plan(v_plan, v_call, array[v_state]);
   return countersign_data.outcome_ok(
     case v_plan.state
       when 'rejected' then 'Rejected. The agent is told the reason; the same statement will wait for a human for ever.'

@@ -16,11 +16,13 @@ begin
   end if;
 
   for v_row in
-    select x.relation, x.rows, countersign_data.policy_number('approval_required_above_rows', x.relation) as line, x.whole
-    from (select p_plan.relation, p_plan.total_rows as rows, true as whole
-          union all
-          select e.key::oid, (e.value->>0)::bigint + (e.value->>1)::bigint + (e.value->>2)::bigint, false from jsonb_each(v_effects) e) x
-    where x.rows > countersign_data.policy_number('approval_required_above_rows', x.relation)
+    select x.*
+    from (select w.*, countersign_data.policy_number('approval_required_above_rows', w.relation) as line
+          from (select p_plan.relation, p_plan.total_rows as rows, true as whole
+                union all
+                select e.key::oid, (e.value->>0)::bigint + (e.value->>1)::bigint + (e.value->>2)::bigint, false from jsonb_each(v_effects) e
+                where e.key <> p_plan.relation::text) w) x
+    where x.rows > x.line
     order by x.whole desc, x.rows desc
     limit 1
   loop
@@ -29,7 +31,9 @@ begin
       else format('It changes %s rows of %s; more than %s wait for a human there.', v_row.rows, countersign_data.qualified_name(v_row.relation), v_row.line) end;
   end loop;
 
-  for v_row in select e.value->>'table' as name from jsonb_array_elements(p_plan.shown->'effects') e where not (e.value->>'writable')::boolean loop
+  for v_row in
+    select e.value->>'table' as name from jsonb_array_elements(p_plan.shown->'effects') e where not (e.value->>'writable')::boolean
+  loop
     v_reasons := v_reasons || format('It reaches %s by a cascade or a trigger, outside the write allowlist.', v_row.name);
   end loop;
 
@@ -41,12 +45,15 @@ begin
 
   -- many small plans are one large one; the lock makes concurrent previews of a login be judged one after the other
   if v_reasons = '{}' then
-    insert into countersign_data.requester (login) values (session_user) on conflict do nothing;
     perform from countersign_data.requester r where r.login = session_user for update;
+    if not found then
+      insert into countersign_data.requester (login) values (session_user) on conflict do nothing;
+      perform from countersign_data.requester r where r.login = session_user for update;
+    end if;
     v_budget := countersign_data.policy_number('ungated_rows_per_hour', p_plan.relation);
     select coalesce(sum(q.total_rows), 0) into v_spent
     from countersign_data.plan q
-    where q.login = session_user and q.gate = '{}' and q.created_at > clock_timestamp() - interval '1 hour'
+    where q.login = session_user and q.gate = '{}' and q.created_at > clock_timestamp() - interval '1 hour' and q.total_rows > 0
       and (q.state in ('executing', 'executed', 'undone') or (q.state = 'previewed' and q.expires_at > clock_timestamp()));
     if v_spent + p_plan.total_rows > v_budget then
       v_reasons := v_reasons || format('%s already changed or may change %s rows without a human within the hour; with these it would pass %s.', session_user, v_spent, v_budget);

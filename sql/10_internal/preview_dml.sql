@@ -10,28 +10,33 @@ declare
   v_refusal countersign.outcome;
   v_sql record;
   v_run record;
+  v_checked record;
+  v_cap bigint;
 begin
   p_plan.relation := countersign_data.find_relation(p_table);
   p_plan.target := countersign_data.qualified_name(p_plan.relation);
   p_plan.statement := countersign_data.statement_text(p_plan);
   v_call := countersign_data.event_of(p_plan);
 
-  v_refusal := countersign_data.check_request(p_plan, p_table, p_confirm_full_table);
+  v_checked := countersign_data.check_request(p_plan, p_table, p_confirm_full_table);
+  v_refusal := v_checked.refusal;
   if v_refusal.code is not null then
     return countersign_data.record_refusal(v_call, v_refusal);
   end if;
 
   v_sql := countersign_data.dml_sql(p_plan);
+  p_plan.run_probe := v_sql.probe;
+  p_plan.run_statement := v_sql.statement;
+  v_cap := countersign_data.policy_number('hard_max_rows', p_plan.relation);
   perform set_config('lock_timeout', countersign_data.preview_lock_timeout(p_plan.relation), true);
-  v_run := countersign_exec.run_dml(v_sql.probe, v_sql.statement, countersign_data.bound_params(p_plan),
-                                    countersign_data.policy_number('hard_max_rows', p_plan.relation), null, null);
+  v_run := countersign_exec.run_dml(v_sql.probe, v_sql.statement, countersign_data.bound_params(p_plan), v_cap, null, null);
   v_call.duration_ms := extract(milliseconds from clock_timestamp() - v_started)::integer;
   v_call.preview_rows := v_run.affected;
 
   v_refusal := case
     when v_run.verdict = 'error' then countersign_data.refusal_of_error(v_run.error_state, v_run.error_message)
     when v_run.verdict = 'parameters' then countersign_data.outcome_refused('INVALID_ARGUMENTS', v_run.error_message, 'Give one value for each of $1, $2, …')
-    when v_run.verdict = 'over_cap' then countersign_data.refusal_over_cap(p_plan.relation, v_run.affected, countersign_data.policy_number('hard_max_rows', p_plan.relation), null)
+    when v_run.verdict = 'over_cap' then countersign_data.refusal_over_cap(p_plan.relation, v_run.affected, v_cap, null)
     when v_run.truncated is not null then countersign_data.outcome_refused('UNSUPPORTED_STATEMENT',
       format('A trigger takes an exclusive lock on %s (TRUNCATE or DDL), whose effect cannot be measured.', v_run.truncated), 'An administrator must make this change.')
     else countersign_data.check_cap(p_plan.relation, v_run.effects)
@@ -46,6 +51,9 @@ begin
   p_plan.digest := v_run.digest;
   p_plan.row_marks := v_run.marks;
   p_plan.shown := countersign_data.dml_shown(p_plan, v_run.sample);
+  if v_checked.mark is not null then
+    perform countersign_data.remember_condition(p_plan.relation, p_plan.where_sql, v_checked.mark);
+  end if;
   return countersign_data.store_plan(p_plan, v_call.duration_ms);
 end
 $$;

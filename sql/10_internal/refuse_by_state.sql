@@ -6,11 +6,9 @@ as $$
 begin
   -- the first to meet an expired plan moves it; a plan is not watched by a clock
   if p_refusal.code = 'PLAN_EXPIRED' and p_plan.state <> 'expired' then
-    p_call.status := 'expired';
-    p_call.to_state := 'expired';
     p_call.code := 'PLAN_EXPIRED';
     p_call.note := p_refusal.message;
-    perform countersign_data.move_plan(p_plan, p_call);
+    perform countersign_data.move_plan(p_plan, p_call, array['expired']);
     return p_refusal;
   end if;
   return countersign_data.record_refusal(p_call, p_refusal);

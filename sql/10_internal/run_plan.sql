@@ -5,7 +5,6 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_sql record;
   v_run record;
 begin
   perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', coalesce(p_plan.relation, 0)) || 'ms', true);
@@ -17,8 +16,7 @@ begin
     refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', format('%s was renamed or dropped since the preview. Nothing was changed.', p_plan.target), 'Preview again.');
     return;
   else
-    v_sql := countersign_data.dml_sql(p_plan);
-    v_run := countersign_exec.run_dml(v_sql.probe, v_sql.statement, countersign_data.bound_params(p_plan),
+    v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_statement, countersign_data.bound_params(p_plan),
                                       countersign_data.policy_number('hard_max_rows', p_plan.relation), p_plan.digest, p_plan.effects);
     affected := v_run.affected;
   end if;

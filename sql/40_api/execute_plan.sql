@@ -53,14 +53,11 @@ begin
   v_call.duration_ms := extract(milliseconds from clock_timestamp() - v_started)::integer;
   v_refusal := v_run.refusal;
   if v_refusal.code is null then
-    v_call.status := 'executing';
-    v_call.to_state := 'executing';
-    v_plan := countersign_data.move_plan(v_plan, v_call);
-    v_call.status := 'executed';
-    v_call.to_state := 'executed';
+    if v_plan.state = 'approved' then
+      v_call.approved_by := countersign_data.recorded_decision(v_plan.token)->>'by';
+    end if;
     v_call.actual_rows := v_run.affected;
-    v_call.approved_by := countersign_data.recorded_decision(v_plan.token)->>'by';
-    v_plan := countersign_data.move_plan(v_plan, v_call);
+    v_plan := countersign_data.move_plan(v_plan, v_call, array['executing', 'executed']);
     return countersign_data.outcome_ok('Executed: what was previewed is now committed.', jsonb_build_object(
       'plan_token', v_plan.token, 'status', 'executed', 'affected_rows', v_run.affected, 'total_rows', v_plan.total_rows,
       'effects', v_plan.shown->'effects', 'approved_by', v_call.approved_by, 'executed_at', clock_timestamp(), 'duration_ms', v_call.duration_ms));
@@ -71,19 +68,11 @@ begin
   v_call.code := v_refusal.code;
   v_call.note := v_refusal.message;
   if v_refusal.code in ('ROWSET_CHANGED', 'EFFECTS_CHANGED') then
-    v_call.status := 'stale';
-    v_call.to_state := 'stale';
+    v_plan := countersign_data.move_plan(v_plan, v_call, array['stale']);
   else
-    v_call.status := 'executing';
-    v_call.to_state := 'executing';
-    v_call.code := null;
-    v_plan := countersign_data.move_plan(v_plan, v_call);
-    v_call.status := 'failed';
-    v_call.to_state := 'failed';
-    v_call.code := v_refusal.code;
+    v_plan := countersign_data.move_plan(v_plan, v_call, array['executing', 'failed']);
   end if;
-  perform countersign_data.move_plan(v_plan, v_call);
-  v_refusal.detail := v_refusal.detail || jsonb_build_object('plan_token', v_plan.token, 'status', v_call.to_state);
+  v_refusal.detail := v_refusal.detail || jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state);
   return v_refusal;
 end
 $$;

@@ -25,9 +25,6 @@ export interface Context extends Given {
 }
 
 export interface Command {
-  name: string;
-  /** One line for `countersign --help`. */
-  summary: string;
   /** The lines of `countersign NAME --help`; the first is the usage. */
   usage: readonly string[];
   options: NonNullable<ParseArgsConfig['options']>;

@@ -25,7 +25,7 @@ export function processIo(): Io {
   return {
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
-    width: Math.min(Math.max(process.stdout.columns ?? 80, 60), 120),
+    width: Math.min(Math.max(process.stdout.columns || 80, 60), 120),
     interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
     ask,
     env: process.env,

@@ -1,8 +1,7 @@
 import pg from 'pg';
 
 import type { Query } from '../client.js';
-import { CountersignError } from '../errors.js';
-import { ensureEmbedded, type EmbeddedDatabase } from '../db/embedded.js';
+import type { EmbeddedDatabase } from '../db/embedded.js';
 import { connectFirst, isUnavailable, unavailable } from '../db/connect.js';
 import { UsageError } from './command.js';
 
@@ -49,8 +48,12 @@ export interface LoginsOptions {
 export function createLogins({ addresses, dataDir, log }: LoginsOptions): Logins {
   const embedded = Object.values(addresses).every((address) => address === null);
   let opened: Promise<EmbeddedDatabase> | null = null;
-  const openEmbedded = (): Promise<EmbeddedDatabase> =>
-    (opened ??= ensureEmbedded({ log, ...(dataDir === null ? {} : { dataDir }) }));
+  const start = async (): Promise<EmbeddedDatabase> => {
+    // Loaded only where it is used: whoever has a database of their own does not wait for the installer.
+    const { ensureEmbedded } = await import('../db/embedded.js');
+    return ensureEmbedded({ log, ...(dataDir === null ? {} : { dataDir }) });
+  };
+  const openEmbedded = (): Promise<EmbeddedDatabase> => (opened ??= start());
 
   const address = async (who: Who, given: string | undefined): Promise<string> => {
     const configured = given ?? addresses[who === 'auditor' ? 'approver' : who];
@@ -99,9 +102,3 @@ const TEXT_TYPES: pg.CustomTypesConfig = {
   getTypeParser: ((id: number, format?: 'text' | 'binary') =>
     JAVASCRIPT_TYPES.has(id) ? pg.types.getTypeParser(id, format ?? 'text') : (value: string) => value) as typeof pg.types.getTypeParser,
 };
-
-/** A refusal for commands that act on the embedded database only. */
-export function embeddedOnly(command: string): CountersignError {
-  return new CountersignError('INVALID_ARGUMENTS', `countersign ${command} works on the embedded database only, and a database address is set`,
-    'Unset COUNTERSIGN_DATABASE_URL, DATABASE_URL and their companions for this command; your own database is not touched.');
-}

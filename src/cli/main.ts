@@ -1,25 +1,36 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 
-import { packageRoot } from '../db/install.js';
 import { EXIT, readArguments, UsageError, type Command } from './command.js';
-import { allow, revoke } from './commands/allow.js';
-import { audit, verify } from './commands/audit.js';
-import { clientConfig } from './commands/client-config.js';
-import { approve, reject } from './commands/decide.js';
-import { demo } from './commands/demo.js';
-import { doctor } from './commands/doctor.js';
-import { install } from './commands/install.js';
-import { executing, pending } from './commands/pending.js';
-import { policy } from './commands/policy.js';
-import { serve } from './commands/serve.js';
-import { show } from './commands/show.js';
 import { prepare } from './context.js';
 import { failureOf, printRefusal, printUsage } from './failure.js';
 import type { Io } from './io.js';
 
-const COMMANDS: readonly Command[] = [
-  serve, demo, install, allow, revoke, policy, pending, show, approve, reject, executing, audit, verify, doctor, clientConfig,
+interface Entry {
+  name: string;
+  /** One line for `countersign --help`. */
+  summary: string;
+  /** Loaded when called: a server that an MCP client starts must answer at once, and needs none of the others. */
+  load(): Promise<Command>;
+}
+
+const SERVE: Entry = { name: 'serve', summary: 'the MCP server on stdio (the default)', load: async () => (await import('./commands/serve.js')).serve };
+
+const ENTRIES: readonly Entry[] = [
+  SERVE,
+  { name: 'demo', summary: 'see it work: embedded Postgres, a shop, a scripted agent', load: async () => (await import('./commands/demo.js')).demo },
+  { name: 'install', summary: 'put the backend into a database, or upgrade it', load: async () => (await import('./commands/install.js')).install },
+  { name: 'allow', summary: 'let the agent read or write tables, or call functions', load: async () => (await import('./commands/allow.js')).allow },
+  { name: 'revoke', summary: 'take tables or functions off the allowlist again', load: async () => (await import('./commands/allow.js')).revoke },
+  { name: 'policy', summary: 'show the policy, or set one of its values', load: async () => (await import('./commands/policy.js')).policy },
+  { name: 'pending', summary: 'list the plans that wait for a human', load: async () => (await import('./commands/pending.js')).pending },
+  { name: 'show', summary: 'show one plan: statement, effects, rows before and after', load: async () => (await import('./commands/show.js')).show },
+  { name: 'approve', summary: 'let a waiting plan run', load: async () => (await import('./commands/decide.js')).approve },
+  { name: 'reject', summary: 'refuse a plan for good, and tell the agent why', load: async () => (await import('./commands/decide.js')).reject },
+  { name: 'executing', summary: 'list host plans that began and were not settled', load: async () => (await import('./commands/pending.js')).executing },
+  { name: 'audit', summary: 'show the audit trail, newest last', load: async () => (await import('./commands/audit.js')).audit },
+  { name: 'verify', summary: 'check the hash chains of the audit trail', load: async () => (await import('./commands/audit.js')).verify },
+  { name: 'doctor', summary: 'check versions, logins, grants and clocks; say what to run', load: async () => (await import('./commands/doctor.js')).doctor },
+  { name: 'client-config', summary: 'print the configuration for an MCP client', load: async () => (await import('./commands/client-config.js')).clientConfig },
 ];
 
 /**
@@ -33,18 +44,20 @@ export async function main(args: readonly string[], io: Io, cli: string): Promis
   if (first === '--version' || first === '-v') return print(io, `${packageVersion()}\n`);
   if (first === '--help' || first === '-h' || first === 'help') return print(io, overview());
   // Options without a command belong to the default one.
-  const command = first.startsWith('-') ? serve : COMMANDS.find((known) => known.name === first);
-  if (command === undefined) {
+  const isOption = first.startsWith('-');
+  const entry = isOption ? SERVE : ENTRIES.find((known) => known.name === first);
+  if (entry === undefined) {
     printUsage(io, new UsageError(`there is no command ${JSON.stringify(first)}`), ['countersign --help lists them.']);
     return EXIT.usage;
   }
-  return runCommand(command, command === serve && first.startsWith('-') ? args : rest, io, cli);
+  return runCommand(entry, isOption ? args : rest, io, cli);
 }
 
-async function runCommand(command: Command, args: readonly string[], io: Io, cli: string): Promise<number> {
+async function runCommand({ summary, load }: Entry, args: readonly string[], io: Io, cli: string): Promise<number> {
+  const command = await load();
   try {
     const given = readArguments(command, args);
-    if (given.help) return print(io, `${command.summary}\n\n${command.usage.join('\n')}\n`);
+    if (given.help) return print(io, `${summary}\n\n${command.usage.join('\n')}\n`);
     const { context, close } = prepare({ io, cli, version: packageVersion(), given });
     try {
       return await command.run(context);
@@ -68,13 +81,13 @@ function print(io: Io, text: string): number {
 }
 
 function overview(): string {
-  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
+  const width = Math.max(...ENTRIES.map(({ name }) => name.length));
   return [
     'countersign: an agent proposes, Postgres enforces, a human countersigns',
     '',
     'countersign COMMAND [options]      countersign COMMAND --help for one command',
     '',
-    ...COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}${name === 'serve' ? ' (the default)' : ''}`),
+    ...ENTRIES.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     '',
     'Addresses come from the environment:',
     '  COUNTERSIGN_DATABASE_URL (or DATABASE_URL)         the agent\'s login',
@@ -88,7 +101,8 @@ function overview(): string {
   ].join('\n');
 }
 
+/** From package.json, which lies above src/cli as well as dist/cli. */
 function packageVersion(): string {
-  const text = readFileSync(join(packageRoot(), 'package.json'), 'utf8');
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

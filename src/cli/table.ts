@@ -38,7 +38,7 @@ export function fields(pairs: readonly Pair[], width = 80, { indent = 0, nameWid
  * stays; anything unsafe that is left is still made visible.
  */
 export function shownFields(pairs: readonly Pair[], width = 80): string {
-  return layOut(pairs.map(([name, value]) => [safeLine(name), safeNotation(value)]), width, 0, 0);
+  return layOut(pairs.map(([name, value]) => [safeLine(name), safeNotation(value.replace(/\n+$/, ''))]), width, 0, 0);
 }
 
 function layOut(shown: readonly Pair[], width: number, indent: number, least: number): string {

@@ -121,10 +121,23 @@ async function applyRoles(client: pg.Client, files: SqlFile[]): Promise<void> {
 
 const migrationName = (file: SqlFile): string => file.name.slice('migrations/'.length, -'.sql'.length);
 
+async function hasMigrationTable(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ present: boolean }>('select to_regclass(\'countersign_data.migration\') is not null as present');
+  return rows[0]?.present === true;
+}
+
+/** The runner's own table would have a serial column, whose sequence cannot be handed over with the rest; and no comment. */
+const CREATE_MIGRATION_TABLE = `
+  create schema if not exists countersign_data;
+  create table countersign_data.migration (
+    id integer generated always as identity primary key,
+    name text not null constraint migration_is_applied_once unique,
+    run_on timestamp not null);
+  comment on table countersign_data.migration is 'Migrations that were applied, in order. Written by the installer only.'`;
+
 /** An older package must not "upgrade" a database that a newer one has already moved on. */
 async function refuseNewerDatabase(client: pg.Client, migrations: SqlFile[]): Promise<void> {
-  const { rows } = await client.query<{ present: boolean }>('select to_regclass(\'countersign_data.migration\') is not null as present');
-  if (rows[0]?.present !== true) return;
+  if (!await hasMigrationTable(client)) return;
   const known = new Set(migrations.map(migrationName));
   const applied = await client.query<{ name: string }>('select name from countersign_data.migration order by id');
   const unknown = applied.rows.find((row) => !known.has(row.name));
@@ -142,7 +155,6 @@ async function applyMigrations(client: pg.Client, root: string, log: (line: stri
     direction: 'up',
     migrationsSchema: 'countersign_data',
     migrationsTable: 'migration',
-    createMigrationsSchema: true,
     // The whole install already holds a lock of its own, which covers more than the migrations.
     noLock: true,
     logger: { debug: quiet, info: quiet, warn: log, error: log },
@@ -176,12 +188,15 @@ async function writeDigest(client: pg.Client, digest: string): Promise<void> {
   }
 }
 
-/** What a role's or database's own defaults must not change about an install. */
-const SESSION = `
-  select set_config(name, value, false) from (values
-    ('search_path', 'pg_catalog, pg_temp'), ('statement_timeout', '0'), ('lock_timeout', '30s'), ('idle_in_transaction_session_timeout', '0'),
-    ('standard_conforming_strings', 'on'), ('default_transaction_isolation', 'read committed'), ('default_transaction_read_only', 'off'),
-    ('client_min_messages', 'warning'), ('check_function_bodies', 'on'), ('synchronous_commit', 'on')) as setting (name, value)`;
+/**
+ * What a role's or database's own defaults must not change about an install. Function bodies are not checked one by
+ * one: in listing order a helper may stand before the one it calls (the tests execute every function).
+ */
+const SESSION = [
+  'search_path = pg_catalog, pg_temp', 'statement_timeout = 0', 'lock_timeout = \'30s\'', 'idle_in_transaction_session_timeout = 0',
+  'standard_conforming_strings = on', 'default_transaction_isolation = \'read committed\'', 'default_transaction_read_only = off',
+  'client_min_messages = warning', 'check_function_bodies = off', 'synchronous_commit = on',
+].map((setting) => `set ${setting}`).join('; ');
 
 /**
  * Installs or upgrades the backend. Idempotent. Works as a superuser and as a role with CREATEROLE that
@@ -219,6 +234,7 @@ async function migrate(client: pg.Client, root: string, files: SqlFile[], log: (
   if (files.length === 0) return [];
   const errors: string[] = [];
   try {
+    if (!await hasMigrationTable(client)) await client.query(CREATE_MIGRATION_TABLE);
     return await applyMigrations(client, root, (line) => errors.push(line));
   } catch (error) {
     for (const line of errors) log(line);

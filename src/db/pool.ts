@@ -59,7 +59,6 @@ const FORGET = ['close all', 'set session authorization default', 'reset all', '
   'select pg_catalog.pg_advisory_unlock_all()', 'discard temp', 'discard sequences'];
 
 const LIST_DEFAULTS = 'select name, value from countersign.session_defaults()';
-const APPLY = 'select pg_catalog.set_config(name, value, false) from unnest($1::text[], $2::text[]) as setting (name, value)';
 const READ_LIMIT = 'select setting::integer as ms from pg_catalog.pg_settings where name = \'statement_timeout\'';
 /** Makes a running statement notice within a second that its client has gone. */
 const NOTICE_LOSS: Setting = { name: 'client_connection_check_interval', value: '1s' };
@@ -74,8 +73,17 @@ async function listDefaults(client: pg.ClientBase): Promise<Setting[]> {
   }
 }
 
+/** A SET statement, since a strict database takes `set_config()` from everyone. */
+function setStatement({ name, value }: Setting): string {
+  if (!/^[a-z_][a-z0-9_.]*$/i.test(name)) throw new CountersignError('INTERNAL_ERROR', `"${name}" is no name of a setting.`, 'Correct what countersign.session_defaults() lists.');
+  // The one list among them: quoted as a whole it would name a single schema.
+  if (name.toLowerCase() !== 'search_path') return `set ${name} = ${pg.escapeLiteral(value)}`;
+  const schemas = [...value.matchAll(/"((?:[^"]|"")*)"|([^\s,"]+)/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain?.toLowerCase() ?? '');
+  return `set search_path = ${schemas.length > 0 ? schemas.map((schema) => pg.escapeIdentifier(schema)).join(', ') : '\'\''}`;
+}
+
 async function apply(client: pg.ClientBase, settings: readonly Setting[]): Promise<void> {
-  await client.query(APPLY, [settings.map((setting) => setting.name), settings.map((setting) => setting.value)]);
+  if (settings.length > 0) await client.query(settings.map(setStatement).join('; '));
 }
 
 /** Some systems cannot poll for a lost client; there the watchdog alone has to do. */
@@ -90,8 +98,7 @@ async function prepareSession(client: pg.ClientBase, settings: readonly Setting[
   await apply(client, settings);
   const all = await canNoticeLoss(client) ? [...settings, NOTICE_LOSS] : settings;
   const { rows } = await client.query<{ ms: number }>(READ_LIMIT);
-  const again = all.map(({ name, value }) => `pg_catalog.set_config(${pg.escapeLiteral(name)}, ${pg.escapeLiteral(value)}, false)`);
-  const reset = [...FORGET, ...(again.length > 0 ? [`select ${again.join(', ')}`] : [])].join('; ');
+  const reset = [...FORGET, ...all.map(setStatement)].join('; ');
   return { reset, limitMs: rows[0]?.ms || DEFAULT_LIMIT_MS };
 }
 

@@ -1,23 +1,19 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { buildShop, shopChecksum, type SeedResult } from '../../src/demo/seed.js';
-import { emptyDatabase, type TestDatabase } from './empty-database.js';
+import { createTestDatabase } from '../harness/database.js';
 
 /** Of every value of the four tables with seed 42: the same on every Postgres version and platform. */
 const CHECKSUM_42 = 'bfc17406deef15f04774558648827693c26d6166af348ffb5773cbb77926532f';
 
-let database: TestDatabase;
 let client: pg.Client;
 let first: SeedResult;
 
 beforeAll(async () => {
-  database = await emptyDatabase();
-  client = database.client;
+  client = await (await createTestDatabase({ backend: false })).connect('admin');
   first = await buildShop(client, 42);
 }, 120_000);
-
-afterAll(() => database.drop());
 
 async function value(statement: string): Promise<unknown> {
   const { rows } = await client.query<{ value: unknown }>(`select (${statement}) as value`);
@@ -136,13 +132,9 @@ describe('seeding', () => {
   }, 60_000);
 
   it('refuses to touch tables that are not the demo\'s', async () => {
-    const own = await emptyDatabase();
-    try {
-      await own.client.query('create table orders (id integer); insert into orders values (1)');
-      await expect(buildShop(own.client, 42)).rejects.toMatchObject({ code: 'INVALID_ARGUMENTS' });
-      expect((await own.client.query('select * from orders')).rows).toEqual([{ id: 1 }]);
-    } finally {
-      await own.drop();
-    }
+    const own = await (await createTestDatabase({ backend: false })).connect('admin');
+    await own.query('create table orders (id integer); insert into orders values (1)');
+    await expect(buildShop(own, 42)).rejects.toMatchObject({ code: 'INVALID_ARGUMENTS' });
+    expect((await own.query('select * from orders')).rows).toEqual([{ id: 1 }]);
   }, 60_000);
 });

@@ -7,8 +7,6 @@ const VERBS: readonly AllowVerb[] = ['read', 'write', 'function'];
 
 /** Puts tables or functions on the agent's allowlist. */
 export const allow: Command = {
-  name: 'allow',
-  summary: 'let the agent read or write tables, or call functions',
   usage: [
     'countersign allow read|write TABLE... [--columns a,b] [--json] [--url URL]',
     'countersign allow function NAME... [--json] [--url URL]',
@@ -22,8 +20,6 @@ export const allow: Command = {
 
 /** Takes them off again. */
 export const revoke: Command = {
-  name: 'revoke',
-  summary: 'take tables or functions off the allowlist again',
   usage: [
     'countersign revoke read|write TABLE... [--columns a,b] [--json] [--url URL]',
     'countersign revoke function NAME... [--json] [--url URL]',

@@ -7,8 +7,6 @@ const MOST = 100_000;
 
 /** The trail: one line an event. */
 export const audit: Command = {
-  name: 'audit',
-  summary: 'show the audit trail, newest last',
   usage: [
     'countersign audit [--limit N] [--plan TOKEN] [--json] [--url URL]',
     '',
@@ -34,8 +32,6 @@ export const audit: Command = {
 
 /** Whether anybody changed the trail behind Countersign's back. */
 export const verify: Command = {
-  name: 'verify',
-  summary: 'check the hash chains of the audit trail',
   usage: ['countersign verify [--json] [--url URL]'],
   options: { ...JSON_OPTION, ...URL_OPTION },
   words: [0, 0],

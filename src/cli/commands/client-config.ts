@@ -16,8 +16,6 @@ export interface Launch {
 
 /** Prints the configuration of an MCP client. */
 export const clientConfig: Command = {
-  name: 'client-config',
-  summary: 'print the configuration for an MCP client',
   usage: [
     `countersign client-config ${CLIENTS.join('|')}`,
     '',

@@ -2,14 +2,12 @@ import { createApprover, type Approver, type Outcome } from '../../client.js';
 import { EXIT, JSON_OPTION, URL_OPTION, type Command, type Context } from '../command.js';
 import { demand } from '../failure.js';
 import { safeText } from '../terminal.js';
-import { planText } from './show.js';
+import { planEssentials } from './show.js';
 
 const CHANNEL = 'cli';
 
 /** Lets a waiting plan run. */
 export const approve: Command = {
-  name: 'approve',
-  summary: 'let a waiting plan run',
   usage: [
     'countersign approve TOKEN [--note TEXT] [--yes] [--json] [--url URL]',
     '',
@@ -23,8 +21,6 @@ export const approve: Command = {
 
 /** Refuses a waiting plan for good. */
 export const reject: Command = {
-  name: 'reject',
-  summary: 'refuse a plan for good, and tell the agent why',
   usage: [
     'countersign reject TOKEN [--reason TEXT] [--yes] [--json] [--url URL]',
     '',
@@ -46,7 +42,7 @@ async function decide(
     const approver = createApprover(query);
     if (io.interactive && !flag('yes')) {
       // A plan never changes once it is made, so what is shown here is what is decided.
-      io.err(`${await planText(approver, token, io.width)}\n`);
+      io.err(`${await planEssentials(approver, token, io.width)}\n`);
       const answer = await io.ask(`${question} [y/N] `);
       if (!/^y(es)?$/i.test(answer.trim())) {
         io.err('Nothing was decided.\n');

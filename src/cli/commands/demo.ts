@@ -3,8 +3,6 @@ import { wholeNumber, type Command } from '../command.js';
 
 /** The whole story on an embedded Postgres. */
 export const demo: Command = {
-  name: 'demo',
-  summary: 'see it work: embedded Postgres, a shop, a scripted agent',
   usage: [
     'countersign demo [--yes] [--seed N]',
     '',

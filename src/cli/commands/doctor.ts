@@ -18,8 +18,6 @@ const DUTIES: Readonly<Partial<Record<Who, { must: readonly string[]; mustNot: r
 
 /** Checks the whole set-up and says what to run. */
 export const doctor: Command = {
-  name: 'doctor',
-  summary: 'check versions, logins, grants and clocks; say what to run',
   usage: ['countersign doctor [--json]', '', 'Exit code 1 when the server would not start, 3 when no database answers.'],
   options: JSON_OPTION,
   words: [0, 0],

@@ -5,8 +5,6 @@ import { safeText } from '../terminal.js';
 
 /** Puts the backend into a database, or brings it up to date. */
 export const install: Command = {
-  name: 'install',
-  summary: 'put the backend into a database, or upgrade it',
   usage: [
     'countersign install [--admin-url URL] [--strict] [--search-path a,b]',
     '',

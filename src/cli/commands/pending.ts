@@ -4,8 +4,6 @@ import { records } from '../records.js';
 
 /** What waits for a human. */
 export const pending: Command = {
-  name: 'pending',
-  summary: 'list the plans that wait for a human',
   usage: ['countersign pending [--json] [--url URL]'],
   options: { ...JSON_OPTION, ...URL_OPTION },
   words: [0, 0],
@@ -18,8 +16,6 @@ export const pending: Command = {
 
 /** Host plans that began and were neither confirmed nor failed. */
 export const executing: Command = {
-  name: 'executing',
-  summary: 'list host plans that began and were not settled',
   usage: ['countersign executing [--json] [--url URL]'],
   options: { ...JSON_OPTION, ...URL_OPTION },
   words: [0, 0],

@@ -7,8 +7,6 @@ import { safeText } from '../terminal.js';
 
 /** Thresholds and lifetimes: shows them, or sets one. */
 export const policy: Command = {
-  name: 'policy',
-  summary: 'show the policy, or set one of its values',
   usage: [
     'countersign policy [--json] [--url URL]',
     'countersign policy set KEY VALUE [--table T | --schema S] [--json] [--url URL]',

@@ -3,14 +3,11 @@ import { serverLogins } from '../../config.js';
 import { connectFirst } from '../../db/connect.js';
 import { createListener } from '../../db/notify.js';
 import { createCallPool } from '../../db/pool.js';
-import { seedIfEmpty } from '../../demo/seed.js';
 import type { ServerDependencies } from '../../mcp/dependencies.js';
 import type { Command, Context } from '../command.js';
 
 /** The MCP server on stdio. stdout carries the protocol and nothing else. */
 export const serve: Command = {
-  name: 'serve',
-  summary: 'the MCP server on stdio',
   usage: ['countersign serve', '', 'Meant to be started by an MCP client; countersign client-config prints how.'],
   options: {},
   words: [0, 0],
@@ -30,6 +27,7 @@ interface ServerLogins {
 async function embeddedLogins({ logins, log }: Context): Promise<ServerLogins> {
   const database = await logins.openEmbedded();
   log('info', `no database address is set: using the embedded Postgres in ${database.server.dataDir}, for trying and developing`);
+  const { seedIfEmpty } = await import('../../demo/seed.js');
   const client = await connectFirst(database.adminUrl, 'countersign serve seed');
   try {
     if (await seedIfEmpty(client)) log('info', 'made the demo shop');

@@ -5,8 +5,6 @@ import { shownFields } from '../table.js';
 
 /** One plan in full. */
 export const show: Command = {
-  name: 'show',
-  summary: 'show one plan: statement, effects, rows before and after',
   usage: ['countersign show TOKEN [--json] [--url URL]'],
   options: { ...JSON_OPTION, ...URL_OPTION },
   words: [1, 1],
@@ -24,11 +22,32 @@ export const show: Command = {
   },
 };
 
-/** What a human reads before deciding, laid out by the database itself. Its last row, how to decide in psql, is left to psql. */
+/** One plan as the database lays it out for people; its last row, how to decide in psql, is left to psql. */
 export async function planText(approver: Approver, token: string, width: number): Promise<string> {
-  const rows = await approver.show(token);
-  if (rows.length === 0 || rows[0]?.field === 'error') throw unknownToken(token);
-  return shownFields(rows.filter(({ field }) => field !== 'decide').map(({ field, value }) => [field, value] as const), width);
+  return layOut(await planFields(approver, token), width, (field) => field !== 'decide');
+}
+
+/** The part of a plan that a decision rests on, short enough to stay on the screen above the question. */
+export async function planEssentials(approver: Approver, token: string, width: number): Promise<string> {
+  const fields = await planFields(approver, token);
+  const rows = fields.filter(({ field }) => field.startsWith('row ')).length;
+  const more = rows === 0 ? '' : `${rows} of the rows: countersign show ${token}\n`;
+  return layOut(fields, width, (field) => !field.startsWith('row ') && !['state', 'asked at', 'event', 'decide'].includes(field)) + more;
+}
+
+interface Field {
+  field: string;
+  value: string;
+}
+
+async function planFields(approver: Approver, token: string): Promise<Field[]> {
+  const fields = await approver.show(token);
+  if (fields.length === 0 || fields[0]?.field === 'error') throw unknownToken(token);
+  return fields;
+}
+
+function layOut(fields: readonly Field[], width: number, keep: (field: string) => boolean): string {
+  return shownFields(fields.filter(({ field }) => keep(field)).map(({ field, value }) => [field, value] as const), width);
 }
 
 function unknownToken(token: string): CountersignError {
