@@ -71,4 +71,8 @@ grant usage on schema countersign to countersign_auditor;
 grant select on countersign.audit_log, countersign.policy to countersign_auditor;
 grant execute on function countersign.verify_chain(), countersign.version() to countersign_auditor;
 
+-- A view runs its functions as whoever selects; without USAGE on the schema they cannot be called by name.
+grant execute on function countersign_data.visible_text(text) to countersign_approver, countersign_auditor;
+grant execute on function countersign_data.qualified_name(oid) to countersign_auditor;
+
 -- Administrators are superusers or members of countersign_owner, who hold all of 60_admin/ as its owner.

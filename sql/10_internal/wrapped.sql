@@ -1,9 +1,28 @@
 create or replace function countersign_data.wrapped(p_text text, p_width integer)
 returns text
-language sql immutable
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  -- broken at a space where there is one, else hard
-  select regexp_replace(regexp_replace(p_text, '([^\n]{1,' || p_width || '})( +|$)', E'\\1\n', 'ng'), '([^\n]{' || p_width || '})(?=[^\n])', E'\\1\n', 'g')
+declare
+  v_out text[] := '{}';
+  v_line text;
+  v_cut integer;
+begin
+  foreach v_line in array string_to_array(p_text, E'\n') loop
+    while length(v_line) > p_width loop
+      -- at the last space of the line's width, else hard
+      v_cut := p_width + 1 - strpos(reverse(left(v_line, p_width + 1)), ' ') + 1;
+      if v_cut > p_width + 1 or v_cut < p_width / 2 then
+        v_out := v_out || left(v_line, p_width);
+        v_line := substr(v_line, p_width + 1);
+      else
+        v_out := v_out || rtrim(left(v_line, v_cut));
+        v_line := ltrim(substr(v_line, v_cut + 1));
+      end if;
+    end loop;
+    v_out := v_out || v_line;
+  end loop;
+  return array_to_string(v_out, E'\n');
+end
 $$;
 comment on function countersign_data.wrapped(text, integer) is 'Text broken into lines of a width.';

@@ -17,7 +17,7 @@ begin
     return;
   end if;
   return query
-  select f.field, countersign_data.wrapped(countersign_data.visible_text(f.value), 58)
+  select f.field, countersign_data.wrapped(countersign_data.visible_text(f.value), 60)
   from (
     values
       (1, 'plan', v_plan->>'plan_token'),
@@ -38,23 +38,21 @@ begin
       (18, 'asked by', concat_ws(' / ', v_plan->>'requested_by', v_plan->>'caller_id')),
       (19, 'agent says', coalesce('(unverified) ' || left(regexp_replace(v_plan->>'reason', '\s+', ' ', 'g'), 500), '(nothing)')),
       (20, 'asked at', v_plan->>'requested_at'),
-      (21, 'expires at', v_plan->>'expires_at')) as f(place, field, value)
+      (21, 'expires at', v_plan->>'expires_at'),
+      (23, 'decide', case when v_plan->>'status' = 'awaiting_approval' then
+        format(E'select * from countersign.approve(%1$L, \'note\');\nselect * from countersign.reject(%1$L, \'reason\');', left(v_plan->>'plan_token', 8)) end)
+    union all
+    select 5, 'effect', format('%s: %s inserted, %s updated, %s deleted%s', e.value->>'table', e.value->>'inserted', e.value->>'updated', e.value->>'deleted',
+      case when (e.value->>'writable')::boolean then '' else ' (OUTSIDE THE ALLOWLIST)' end)
+    from jsonb_array_elements(v_plan->'effects') e
+    union all
+    select 9, 'row', concat_ws(E'\n', c.value->>'key', '- ' || left(nullif(c.value->'before', 'null')::text, 1000), '+ ' || left(nullif(c.value->'after', 'null')::text, 1000))
+    from jsonb_array_elements(v_plan->'changes') c
+    union all
+    select 22, 'event', concat_ws(' ', t.value->>'ts', t.value->>'status', t.value->>'code', t.value->>'by', t.value->>'note')
+    from jsonb_array_elements(v_plan->'timeline') t) as f(place, field, value)
   where f.value is not null
-  union all
-  select 'effect', countersign_data.wrapped(format('%s: %s inserted, %s updated, %s deleted%s', e.value->>'table', e.value->>'inserted', e.value->>'updated', e.value->>'deleted',
-    case when (e.value->>'writable')::boolean then '' else ' (OUTSIDE THE ALLOWLIST)' end), 58)
-  from jsonb_array_elements(v_plan->'effects') e
-  union all
-  select 'row ' || coalesce(c.value->>'key', ''), countersign_data.wrapped(countersign_data.visible_text(
-      concat_ws(E'\n', '- ' || left(nullif(c.value->'before', 'null')::text, 1000), '+ ' || left(nullif(c.value->'after', 'null')::text, 1000))), 58)
-  from jsonb_array_elements(v_plan->'changes') c
-  union all
-  select 'event', concat_ws(' ', t.value->>'ts', t.value->>'status', t.value->>'code', t.value->>'by', countersign_data.visible_text(t.value->>'note'))
-  from jsonb_array_elements(v_plan->'timeline') t
-  union all
-  select 'decide', format('select * from countersign.approve(%L, %L);%sselect * from countersign.reject(%L, %L);',
-    left(v_plan->>'plan_token', 8), 'note', E'\n', left(v_plan->>'plan_token', 8), 'reason')
-  where v_plan->>'status' = 'awaiting_approval';
+  order by f.place;
 end
 $$;
 comment on function countersign.show(text) is 'Approver: everything about one plan, readable in 80 columns; facts first, the agent''s words last and marked.';
