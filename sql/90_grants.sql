@@ -73,6 +73,7 @@ grant execute on function countersign.verify_chain(), countersign.version() to c
 
 -- A view runs its functions as whoever selects; without USAGE on the schema they cannot be called by name.
 grant execute on function countersign_data.visible_text(text) to countersign_approver, countersign_auditor;
+grant execute on function countersign_data.wrapped(text, integer) to countersign_approver;
 grant execute on function countersign_data.qualified_name(oid) to countersign_auditor;
 
 -- Administrators are superusers or members of countersign_owner, who hold all of 60_admin/ as its owner.

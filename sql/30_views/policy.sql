@@ -7,5 +7,6 @@ select k.key,
        k.default_value,
        k.meaning
 from countersign_data.policy_key k
-left join countersign_data.policy_row r on r.key = k.key;
+left join countersign_data.policy_row r on r.key = k.key
+order by k.key, r.scope, 2;
 comment on view countersign.policy is 'Policy as set, by scope; the most specific wins. Changed by countersign.set_policy.';

@@ -10,8 +10,8 @@ import { mayEnter, type Identity } from './embedded-folders.js';
 export interface Binaries {
   program(name: 'initdb' | 'postgres' | 'pg_ctl'): string;
   env: Record<string, string>;
-  /** Major version, such as 18. */
-  major: number;
+  /** Asks the programs for their major version, such as 18. */
+  major(): number;
 }
 
 const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
@@ -87,7 +87,7 @@ export function prepareBinaries(native: string, home: string, identity: Identity
   if (process.platform === 'win32') env['SystemRoot'] = process.env['SystemRoot'] ?? 'C:\\Windows';
   else env[process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'] = libraries.join(':');
   const program = (name: string): string => join(root, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
-  return { program, env, major: majorVersion(program('postgres'), env) };
+  return { program, env, major: () => majorVersion(program('postgres'), env) };
 }
 
 function majorVersion(postgres: string, env: Record<string, string>): number {

@@ -62,6 +62,7 @@ function run(program: string, args: string[], options: ClusterOptions): Promise<
 /** Creates the cluster aside and renames it, so that an interrupted attempt leaves nothing half made. */
 export async function initialise(options: ClusterOptions): Promise<void> {
   const { folders, identity, binaries } = options;
+  if (findServer(folders) !== null) return;
   if (existsSync(join(folders.pgdata, 'PG_VERSION'))) return assertVersion(options);
   const aside = join(folders.home, `pg.${randomBytes(4).toString('hex')}`);
   const passwordFile = `${aside}.pw`;
@@ -70,7 +71,7 @@ export async function initialise(options: ClusterOptions): Promise<void> {
     give(aside, identity);
     writeFileSync(passwordFile, options.password, { mode: 0o600, flag: 'wx' });
     give(passwordFile, identity);
-    const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : [];
+    const locale = binaries.major() >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : [];
     await run(binaries.program('initdb'), ['-D', aside, '-U', ADMIN, `--pwfile=${passwordFile}`, '--auth=scram-sha-256',
       '--encoding=UTF8', '--locale=C', '--no-instructions', ...locale, ...(options.durable ? [] : ['--no-sync'])], options);
     rmSync(folders.pgdata, { recursive: true, force: true });
@@ -84,10 +85,15 @@ export async function initialise(options: ClusterOptions): Promise<void> {
   }
 }
 
+/** Major version of the cluster on disk. */
+export function clusterVersion(folders: Folders): number {
+  return Number(readFileSync(join(folders.pgdata, 'PG_VERSION'), 'utf8').trim());
+}
+
 function assertVersion({ folders, binaries }: ClusterOptions): void {
-  const version = Number(readFileSync(join(folders.pgdata, 'PG_VERSION'), 'utf8').trim());
-  if (version === binaries.major) return;
-  throw new CountersignError('DATABASE_UNAVAILABLE', `${folders.dataDir} holds a Postgres ${version} database; the installed programs are Postgres ${binaries.major}.`,
+  const version = clusterVersion(folders);
+  if (version === binaries.major()) return;
+  throw new CountersignError('DATABASE_UNAVAILABLE', `${folders.dataDir} holds a Postgres ${version} database; the installed programs are Postgres ${binaries.major()}.`,
     'The embedded database is for trying and developing: set COUNTERSIGN_DATA_DIR to a new folder, or delete the old one.');
 }
 

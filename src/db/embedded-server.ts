@@ -10,7 +10,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '../errors.js';
 import { findNative, prepareBinaries } from './embedded-binaries.js';
-import { ADMIN, ensureServer, findServer, initialise, signalStop, stopServer, type ClusterOptions, type RunningServer } from './embedded-cluster.js';
+import { ADMIN, clusterVersion, ensureServer, findServer, initialise, signalStop, stopServer, type ClusterOptions, type RunningServer } from './embedded-cluster.js';
 import { defaultDataDir, openFolders, serverIdentity, type Folders } from './embedded-folders.js';
 import { hasUsers, isAlive, registerUser, tryLock, withLock } from './embedded-processes.js';
 import { startReaper } from './embedded-reaper.js';
@@ -96,11 +96,11 @@ async function openServer(folders: Folders, options: EmbeddedOptions, log: Log):
   const cluster: ClusterOptions = {
     folders, identity, binaries, settings: options.settings ?? {}, durable: options.durable ?? true, password: credentials.admin,
   };
-  if (!existsSync(join(folders.pgdata, 'PG_VERSION'))) log(`Creating an embedded Postgres ${binaries.major} in ${folders.dataDir}`);
+  if (!existsSync(join(folders.pgdata, 'PG_VERSION'))) log(`Creating an embedded Postgres in ${folders.dataDir}`);
   await initialise(cluster);
   const server = await ensureServer(cluster);
   if (server.started) startReaper(server.pid, folders);
-  log(`Embedded Postgres ${binaries.major} ${server.started ? 'started' : 'joined'} on 127.0.0.1:${server.port}`);
+  log(`Embedded Postgres ${clusterVersion(folders)} ${server.started ? 'started' : 'joined'} on 127.0.0.1:${server.port}`);
   return { cluster, credentials, server };
 }
 

@@ -1,8 +1,8 @@
 /** The embedded database as everyone uses it: a server, the `shop` database, the backend and its logins. */
-import type pg from 'pg';
+import pg from 'pg';
 import { adminClient } from './embedded-cluster.js';
 import { startEmbedded, type EmbeddedOptions, type EmbeddedServer } from './embedded-server.js';
-import { install } from './install.js';
+import { install, isCurrent } from './install.js';
 
 export { startEmbedded, type EmbeddedOptions, type EmbeddedServer } from './embedded-server.js';
 export { defaultDataDir } from './embedded-folders.js';
@@ -29,12 +29,16 @@ export interface EmbeddedDatabase {
   stop(): Promise<void>;
 }
 
-/** Who may log in, and what each is: the separation of duties in four lines. */
-const LOGINS: ReadonlyArray<{ name: string; groups: readonly string[] }> = [
-  { name: 'shop_agent', groups: ['countersign_agent'] },
-  { name: 'shop_reader', groups: ['countersign_reader'] },
-  { name: 'alice', groups: ['countersign_approver', 'countersign_auditor'] },
-  { name: 'shop_owner', groups: [] },
+const LOGINS = ['shop_agent', 'shop_reader', 'alice', 'shop_owner'] as const;
+
+/** Who is what: the separation of duties as pairs of member and group. */
+const MEMBERSHIPS: ReadonlyArray<readonly [member: string, group: string]> = [
+  ['shop_agent', 'countersign_agent'],
+  ['shop_reader', 'countersign_reader'],
+  ['alice', 'countersign_approver'],
+  ['alice', 'countersign_auditor'],
+  // Lets run_migration change what the shop owns.
+  ['countersign_migrator', 'shop_owner'],
 ];
 
 /** Any constant: two processes must not create the same database at once. */
@@ -53,22 +57,37 @@ async function createDatabase(server: EmbeddedServer, database: string): Promise
 async function createLogins(client: pg.Client, server: EmbeddedServer, database: string): Promise<void> {
   await client.query('begin');
   await client.query('select pg_advisory_xact_lock($1)', [CREATE_LOCK]);
-  const { rows } = await client.query<{ rolname: string }>('select rolname from pg_roles where rolname = any($1)', [LOGINS.map((login) => login.name)]);
+  const { rows } = await client.query<{ rolname: string }>('select rolname from pg_roles where rolname = any($1)', [LOGINS]);
   const existing = new Set(rows.map((row) => row.rolname));
-  for (const { name, groups } of LOGINS) {
-    const role = client.escapeIdentifier(name);
-    if (!existing.has(name)) await client.query(`create role ${role} login inherit password ${client.escapeLiteral(server.credentials.logins[name] ?? '')}`);
+  for (const login of LOGINS) {
+    const role = client.escapeIdentifier(login);
+    if (!existing.has(login)) await client.query(`create role ${role} login inherit password ${client.escapeLiteral(server.credentials.logins[login] ?? '')}`);
     await client.query(`grant connect on database ${client.escapeIdentifier(database)} to ${role}`);
-    for (const group of groups) await grantMembership(client, group, name);
   }
-  await grantMembership(client, 'shop_owner', 'countersign_migrator');
+  for (const [member, group] of await missingMemberships(client)) {
+    await client.query(`grant ${client.escapeIdentifier(group)} to ${client.escapeIdentifier(member)}`);
+  }
   await client.query('grant usage, create on schema public to shop_owner');
   await client.query('commit');
 }
 
-async function grantMembership(client: pg.Client, group: string, member: string): Promise<void> {
-  const { rows } = await client.query<{ already: boolean }>('select pg_has_role($1, $2, \'member\') as already', [member, group]);
-  if (rows[0]?.already !== true) await client.query(`grant ${client.escapeIdentifier(group)} to ${client.escapeIdentifier(member)}`);
+async function missingMemberships(client: pg.Client): Promise<typeof MEMBERSHIPS> {
+  const { rows } = await client.query<{ member: string; role: string }>(`
+    select wanted.member, wanted.role from unnest($1::text[], $2::text[]) as wanted (member, role)
+    where not exists (select from pg_roles m, pg_roles r where m.rolname = wanted.member and r.rolname = wanted.role and pg_has_role(m.oid, r.oid, 'member'))`,
+  [MEMBERSHIPS.map(([member]) => member), MEMBERSHIPS.map(([, group]) => group)]);
+  return rows.map(({ member, role }) => [member, role] as const);
+}
+
+/** The usual case, found out over one connection: everything was made by an earlier start. */
+async function isReady(server: EmbeddedServer, database: string): Promise<boolean> {
+  try {
+    return await withAdmin(server, database, async (client) =>
+      await isCurrent(client, { strict: true }) && (await missingMemberships(client)).length === 0);
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === '3D000') return false;
+    throw error;
+  }
 }
 
 async function withAdmin<T>(server: EmbeddedServer, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -89,11 +108,14 @@ async function withAdmin<T>(server: EmbeddedServer, database: string, work: (cli
  */
 export async function ensureEmbedded(options: EnsureEmbeddedOptions = {}): Promise<EmbeddedDatabase> {
   const database = options.database ?? 'shop';
-  const server = await startEmbedded({ ...options, logins: LOGINS.map((login) => login.name) });
+  const server = await startEmbedded({ ...options, logins: LOGINS });
   try {
-    const created = await createDatabase(server, database);
-    await install(server.adminUrl(database), { strict: true, onlyWhenChanged: true, ...(options.log ? { log: options.log } : {}) });
-    await withAdmin(server, database, (client) => createLogins(client, server, database));
+    const ready = await isReady(server, database);
+    const created = !ready && await createDatabase(server, database);
+    if (!ready) {
+      await install(server.adminUrl(database), { strict: true, onlyWhenChanged: true, ...(options.log ? { log: options.log } : {}) });
+      await withAdmin(server, database, (client) => createLogins(client, server, database));
+    }
     return {
       server, database, created,
       adminUrl: server.adminUrl(database),

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { CountersignError } from '../errors.js';
 import { connectFirst, isUnavailable, unavailable } from './connect.js';
@@ -148,6 +147,8 @@ async function refuseNewerDatabase(client: pg.Client, migrations: SqlFile[]): Pr
 
 async function applyMigrations(client: pg.Client, root: string, log: (line: string) => void): Promise<string[]> {
   const quiet = (): void => undefined;
+  // Loaded only when needed: it is large, and every start of a server passes through this file.
+  const { runner } = await import('node-pg-migrate');
   const done = await runner({
     dbClient: client,
     dir: join(root, 'migrations', '*.sql'),
@@ -188,6 +189,12 @@ async function writeDigest(client: pg.Client, digest: string): Promise<void> {
   }
 }
 
+/** Whether exactly this package's sources were the last ones applied to the client's database. */
+export async function isCurrent(client: pg.Client, options: Pick<InstallOptions, 'strict' | 'root'> = {}): Promise<boolean> {
+  const { digest } = readSources(options.root ?? packageRoot(), options.strict ?? false);
+  return DIGEST.exec(await schemaComment(client))?.[1] === digest;
+}
+
 /**
  * What a role's or database's own defaults must not change about an install. Function bodies are not checked one by
  * one: in listing order a helper may stand before the one it calls (the tests execute every function).
@@ -214,7 +221,7 @@ export async function install(adminUrl: string, options: InstallOptions = {}): P
   try {
     await client.query(SESSION);
     await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK]);
-    if (options.onlyWhenChanged && DIGEST.exec(await schemaComment(client))?.[1] === sources.digest) {
+    if (options.onlyWhenChanged && await isCurrent(client, options)) {
       return { migrations: [], applied: false, warnings };
     }
     await refuseNewerDatabase(client, sources.migrations);
