@@ -54,7 +54,10 @@ insert into countersign_data.transition (from_state, to_state, status) values
 insert into countersign_data.transition (from_state, to_state, status)
 select s, s, 'refused'                                           -- a refused call moves nothing and is still an event
 from unnest(array['previewed', 'awaiting_approval', 'approved', 'executing', 'executed', 'failed',
-                  'rejected', 'expired', 'stale', 'undone']) as s;
+                  'rejected', 'expired', 'stale', 'undone']) as s
+union all
+select s, s, 'hard_cap_refused'                                  -- the cap was lowered since the preview
+from unnest(array['previewed', 'approved']) as s;
 
 -- The truth. A chain is one plan (chain = its token), or, for events without a plan, one backend (chain made of its
 -- pid, so that concurrent sessions never wait for each other).

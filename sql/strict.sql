@@ -14,6 +14,7 @@ begin
     return;
   end if;
   revoke usage on language plpgsql, sql from public;
+  grant usage on language sql to countersign_analyst;  -- resolves agent SQL by creating a function, rolled back
   for v_function in
     select p.oid::regprocedure from pg_proc p
     where p.pronamespace = 'pg_catalog'::regnamespace
@@ -26,5 +27,6 @@ begin
     execute format('grant execute on function %s to countersign_owner, countersign_engine', v_function);
   end loop;
   revoke select on pg_catalog.pg_db_role_setting, pg_catalog.pg_stat_activity from public;
+  grant select on pg_catalog.pg_db_role_setting to countersign_engine;  -- preflight looks for secrets in it
 end
 $$;

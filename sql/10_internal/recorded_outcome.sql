@@ -6,9 +6,11 @@ set timezone = 'UTC'
 as $$
 begin
   return (
-    select jsonb_strip_nulls(jsonb_build_object('status', e.to_state, 'at', e.ts, 'code', e.code, 'affected_rows', e.actual_rows,
-                              'total_rows', (select sum((x->>'inserted')::bigint + (x->>'updated')::bigint + (x->>'deleted')::bigint) from jsonb_array_elements(e.effects) x),
-                              'effects', e.effects, 'message', e.note))
+    select jsonb_strip_nulls(jsonb_build_object('status', e.to_state, 'at', e.ts, 'code', e.code, 'affected_rows', e.actual_rows, 'message', e.note)
+      -- an event repeats what was previewed; only of an execution that stayed is it what was done
+      || case when e.status = 'executed' then jsonb_build_object('effects', e.effects, 'total_rows', (
+           select coalesce(sum((x->>'inserted')::bigint + (x->>'updated')::bigint + (x->>'deleted')::bigint), 0) from jsonb_array_elements(e.effects) x))
+         else '{}' end)
     from countersign_data.event e
     where e.chain = p_token and e.status in ('executed', 'failed', 'stale')
     order by e.seq desc

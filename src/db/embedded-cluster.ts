@@ -1,18 +1,17 @@
 /** One Postgres cluster on disk and its server process: create, start, find, stop. */
 import { spawn } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { CountersignError } from '../errors.js';
 import type { Binaries } from './embedded-binaries.js';
 import { give, type Folders, type Identity } from './embedded-folders.js';
+import { choosePort, HOST, rememberPort } from './embedded-port.js';
 import { isAlive } from './embedded-processes.js';
 
 export const ADMIN = 'countersign_admin';
-const HOST = '127.0.0.1';
 const START_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 30_000;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -140,36 +139,6 @@ async function probe(port: number, password: string): Promise<(Error & { code?: 
   }
 }
 
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer().once('error', () => resolve(false));
-    server.listen({ port, host: HOST, exclusive: true }, () => server.close(() => resolve(true)));
-  });
-}
-
-/** The port of last time, so that addresses given to clients stay good; else one below the range systems hand out by themselves. */
-async function choosePort(folders: Folders, avoid: Set<number>): Promise<number> {
-  const remembered = rememberedPort(folders);
-  if (remembered !== null && !avoid.has(remembered) && await isFree(remembered)) return remembered;
-  for (;;) {
-    const port = randomInt(15_000, 32_000);
-    if (!avoid.has(port) && await isFree(port)) return port;
-  }
-}
-
-function rememberedPort(folders: Folders): number | null {
-  try {
-    return (JSON.parse(readFileSync(folders.state, 'utf8')) as { port: number }).port;
-  } catch {
-    return null;
-  }
-}
-
-function remember(folders: Folders, port: number): void {
-  writeFileSync(`${folders.state}.new`, JSON.stringify({ port }), { mode: 0o600 });
-  renameSync(`${folders.state}.new`, folders.state);
-}
-
 /** Starts the server detached: it must outlive this process when another one uses it too. */
 function launch(options: ClusterOptions, port: number): { pid: number; exited: () => boolean; logFrom: number } {
   const { folders, binaries, identity } = options;
@@ -231,7 +200,7 @@ export async function ensureServer(options: ClusterOptions): Promise<RunningServ
     const port = await choosePort(folders, avoid);
     const child = launch(options, port);
     if (await answers(port, password, child.exited, deadline)) {
-      remember(folders, port);
+      rememberPort(folders, port);
       return { pid: child.pid, port, started: true };
     }
     const reason = logSince(folders, child.logFrom);

@@ -128,7 +128,7 @@ function outcomeFacts(answer: Answer): (readonly [string, string])[] {
 async function decideByScript(human: Human, { deletion, migration }: Waiting, tell: Narrator, deleted: Promise<void>): Promise<void> {
   tell.say(`A scripted human signs in to Postgres as ${human.name} and decides in SQL:`);
   tell.block('\n');
-  const note = 'test data, checked with QA';
+  const note = 'test data, QA agrees';
   tell.command(`select * from countersign.approve('${short(deletion)}', '${note}');`);
   await human.approve(deletion.planToken, note);
   await deleted;

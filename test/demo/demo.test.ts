@@ -78,7 +78,7 @@ describe('demo --yes', () => {
       /It changes 814 rows/,
       /refused +HARD_MAX_ROWS_EXCEEDED/,
       /status +awaiting_approval: a human decides/,
-      /approved +by alice: test data, checked with QA/,
+      /approved +by alice: test data, QA agrees/,
       /executed +814 rows in all/,
       /rejected +by alice: use a table of its own/,
       /refused +PLAN_REJECTED/,
@@ -91,7 +91,7 @@ describe('demo --yes', () => {
 
   it('leaves an intact trail in which only the human decided', async () => {
     expect(await inShop('select * from countersign.verify_chain()')).toEqual([]);
-    expect(await inShop(`select distinct status, session_user from countersign.audit_log where status in ('approved', 'rejected') order by 1`))
+    expect(await inShop(`select distinct status, "session_user" from countersign.audit_log where status in ('approved', 'rejected') order by 1`))
       .toEqual([{ status: 'approved', session_user: 'alice' }, { status: 'rejected', session_user: 'alice' }]);
   }, 60_000);
 });
