@@ -5,10 +5,15 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_outcome constant jsonb := countersign_data.recorded_outcome(p_plan.token);
-  v_decision constant jsonb := countersign_data.recorded_decision(p_plan.token);
+  v_outcome jsonb;
+  v_decision jsonb;
   v_detail constant jsonb := jsonb_build_object('plan_token', p_plan.token, 'status', p_plan.state);
 begin
+  if p_plan.state in ('previewed', 'awaiting_approval', 'approved') and clock_timestamp() < p_plan.expires_at then
+    return null;
+  end if;
+  v_outcome := countersign_data.recorded_outcome(p_plan.token);
+  v_decision := countersign_data.recorded_decision(p_plan.token);
   return case
     when p_plan.state = 'rejected' then countersign_data.outcome_refused('PLAN_REJECTED',
       format('%s rejected this plan%s.', v_decision->>'by', coalesce(': ' || (v_decision->>'note'), ' without giving a reason')),
@@ -22,7 +27,7 @@ begin
       'An earlier execution found that the data had changed since the preview, and did nothing.', 'Preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
     when p_plan.state = 'failed' then countersign_data.outcome_refused('STATEMENT_FAILED',
       format('An earlier execution failed and changed nothing: %s', v_outcome->>'message'), 'Change the statement and preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
-    when p_plan.state = 'expired' or clock_timestamp() >= p_plan.expires_at then countersign_data.outcome_refused('PLAN_EXPIRED',
+    else countersign_data.outcome_refused('PLAN_EXPIRED',
       format('This plan expired at %s.', to_char(p_plan.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')), 'Preview again.', v_detail || '{"status": "expired"}')
   end;
 end

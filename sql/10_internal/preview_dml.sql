@@ -34,7 +34,7 @@ begin
   v_call.preview_rows := v_run.affected;
 
   v_refusal := case
-    when v_run.verdict = 'error' then countersign_data.refusal_of_error(v_run.error_state, v_run.error_message)
+    when v_run.verdict = 'error' then countersign_data.refusal_of_dml_error(v_run.error_state, v_run.error_message)
     when v_run.verdict = 'parameters' then countersign_data.outcome_refused('INVALID_ARGUMENTS', v_run.error_message, 'Give one value for each of $1, $2, …')
     when v_run.verdict = 'over_cap' then countersign_data.refusal_over_cap(p_plan.relation, v_run.affected, v_cap, null)
     when v_run.truncated is not null then countersign_data.outcome_refused('UNSUPPORTED_STATEMENT',

@@ -23,7 +23,7 @@ begin
 
   if v_run.verdict = 'error' then
     refusal := case p_plan.kind when 'migration' then countersign_data.refusal_of_ddl_error(v_run.error_state, v_run.error_message)
-                                else countersign_data.refusal_of_error(v_run.error_state, v_run.error_message) end;
+                                else countersign_data.refusal_of_dml_error(v_run.error_state, v_run.error_message) end;
     -- locks, timeouts, resources, shutdown: nothing wrong with the plan, so it keeps its state
     may_retry := left(v_run.error_state, 2) in ('40', '53', '55', '57', '58');
   elsif v_run.verdict = 'over_cap' then

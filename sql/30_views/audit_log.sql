@@ -1,5 +1,5 @@
 create or replace view countersign.audit_log as
-select e.id, e.ts, e.tool, countersign_data.visible_text(e.reason) as reason, countersign_data.visible_text(e.statement) as statement,
+select e.id, e.ts, countersign_data.visible_text(e.tool) as tool, countersign_data.visible_text(e.reason) as reason, countersign_data.visible_text(e.statement) as statement,
        e.params_redacted, e.preview_rows, e.actual_rows, e.plan_token, e.approved_by, e.status, e.code, e.channel,
        e.login as session_user, countersign_data.visible_text(e.caller_id) as caller_id, e.duration_ms, e.effects,
        countersign_data.visible_text(e.note) as note, encode(e.hash, 'hex') as hash

@@ -22,7 +22,7 @@ begin
   v_call.duration_ms := p_duration_ms;
   v_call.note := p_message;
   v_call.status := case when p_code is null then 'read' else 'refused' end;
-  v_call.code := p_code;
+  v_call.code := case when p_code ~ '^[A-Z_]{3,40}$' then p_code when p_code is not null then 'INTERNAL_ERROR' end;
   perform countersign_data.record_event(v_call);
 end
 $$;

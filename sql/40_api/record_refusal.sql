@@ -17,7 +17,7 @@ begin
   v_call.statement := p_statement;
   v_call.params_redacted := countersign_data.param_shape(p_params);
   v_call.caller_id := p_caller_id;
-  perform countersign_data.record_refusal(v_call, countersign_data.outcome_refused(coalesce(p_code, 'INTERNAL_ERROR'), p_message, null));
+  perform countersign_data.record_refusal(v_call, countersign_data.outcome_refused(case when p_code ~ '^[A-Z_]{3,40}$' then p_code else 'INTERNAL_ERROR' end, p_message, null));
 end
 $$;
 comment on function countersign.record_refusal(text, text, text, text, text, jsonb, text) is 'Agent: the event of a call that the server refused before it asked the database anything.';
