@@ -34,7 +34,8 @@ begin
     return countersign_data.outcome_refused('UNKNOWN_TABLE', format('There is no %s.', p_scope), 'A scope is schema:NAME or table:NAME; leave it out for the whole database.');
   end if;
 
-  -- null takes the row back: the next wider scope applies again
+  -- null or 'default' takes the row back: the next wider scope applies again
+  p_value := nullif(p_value, 'default');
   if p_value is not null then
     begin
       if (v_key.kind = 'integer' and p_value::bigint < 0) or (v_key.kind = 'interval' and p_value::interval <= interval '0') then
@@ -48,21 +49,25 @@ begin
         case v_key.kind when 'integer' then 'Give a whole number of 0 or more (required_approvals: 1 or more).' else 'Give an interval above zero, such as 10 minutes.' end);
     end;
   end if;
-  lock table countersign_data.policy_row in share row exclusive mode;
-  delete from countersign_data.policy_row r where r.key = p_key and r.scope = v_scope and r.scope_oid = v_oid;
-  if p_value is not null then
-    insert into countersign_data.policy_row (key, scope, scope_oid, value) values (p_key, v_scope, v_oid, p_value);
-  end if;
+  begin
+    lock table countersign_data.policy_row in share row exclusive mode;
+    delete from countersign_data.policy_row r where r.key = p_key and r.scope = v_scope and r.scope_oid = v_oid;
+    if p_value is not null then
+      insert into countersign_data.policy_row (key, scope, scope_oid, value) values (p_key, v_scope, v_oid, p_value);
+    end if;
 
-  -- the cap must never lie below the line at which a human is asked, in whatever scope is in force
-  select x.line, x.cap into v_line, v_cap
-  from (select countersign_data.policy_number('approval_required_above_rows', o) as line, countersign_data.policy_number('hard_max_rows', o) as cap
-        from (select 0::oid as o union select c.oid from pg_class c where c.relkind in ('r', 'p') and v_scope <> 'table' union select v_oid where v_scope = 'table') x) x
-  where x.cap < x.line limit 1;
-  if found then
-    raise exception 'hard_max_rows (%) may not be below approval_required_above_rows (%)', v_cap, v_line
-      using errcode = 'check_violation', hint = 'Set the other one first.';
-  end if;
+    -- the cap must never lie below the line at which a human is asked, in whatever scope is in force
+    select x.line, x.cap into v_line, v_cap
+    from (select countersign_data.policy_number('approval_required_above_rows', o) as line, countersign_data.policy_number('hard_max_rows', o) as cap
+          from (select 0::oid as o union select c.oid from pg_class c where c.relkind in ('r', 'p') and v_scope <> 'table' union select v_oid where v_scope = 'table') x) x
+    where x.cap < x.line limit 1;
+    if found then
+      raise exception using errcode = 'check_violation';
+    end if;
+  exception when check_violation then
+    return countersign_data.outcome_refused('INVALID_ARGUMENTS',
+      format('hard_max_rows (%s) would lie below approval_required_above_rows (%s).', v_cap, v_line), 'Set the other one first.');
+  end;
 
   v_call.tool := 'policy';
   v_call.status := 'policy';

@@ -39,6 +39,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     const database = await ensureEmbedded({ log, ...(dataDir === null ? {} : { dataDir }) });
     closing.push(() => database.stop());
     await prepare(database, options, tell);
+    if (signal.aborted) return 0;
     const agent = await startAgent({ node: options.node, cli: options.cli, agentUrl: database.agentUrl, readerUrl: database.readerUrl, log });
     closing.push(() => agent.close());
     tell.facts([['server', `"${agent.serverName}" on stdio with ${agent.tools.length} tools, none of which approves`]]);
@@ -100,7 +101,7 @@ async function play(agent: Agent, human: Human, database: EmbeddedDatabase, opti
   await finished;
   await closeStory(human, tell);
   tell.say('\nThe database stays up for you to look around. Ctrl-C ends the demo.');
-  await new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve(), { once: true }));
+  await aborted(options.signal);
 }
 
 /** Holds execute_plan until a human decided, then tells what came of it. */
@@ -179,9 +180,16 @@ function short({ planToken }: Preview): string {
   return planToken.slice(0, 8);
 }
 
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    // The event is over when Ctrl-C came while the database was still starting.
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 /** Waits for the work, or for Ctrl-C; work that is cut off may fail as it likes. */
 async function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
-  const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   work.catch(() => undefined);
-  await Promise.race([work, aborted]);
+  await Promise.race([work, aborted(signal)]);
 }

@@ -79,6 +79,7 @@ export async function callTool(dispatch: Dispatch, call: Call, context: ToolCont
     const args = parseArguments(tool, call.args);
     await dispatch.ready();
     const answer = await tool.run(args, context);
+    void dispatch.refusals.flush();
     return 'refused' in answer ? refusal(answer.refused) : success(answer.content);
   } catch (error) {
     const refused = asRefusal(error, dispatch.log);

@@ -106,7 +106,7 @@ function nextBatch(fetched: number, bytes: number, request: ReadRequest): number
   const wanted = request.limit + 1 - fetched;
   if (fetched === 0) return 1;
   const average = Math.max(1, bytes / fetched);
-  return Math.max(1, Math.min(wanted, MAX_BATCH, fetched * 16, Math.floor((request.budget - bytes) / average)));
+  return Math.max(1, Math.min(wanted, MAX_BATCH, fetched * 32, Math.floor((request.budget - bytes) / average)));
 }
 
 interface Fetched {

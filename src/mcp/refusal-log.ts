@@ -3,11 +3,15 @@ import type { CountersignError } from '../errors.js';
 
 const KEPT = 200;
 const MAX_STATEMENT = 10_000;
+/** How long an answer waits for its event; a database that is away would hold it for much longer. */
+const MAX_DELAY_MS = 2000;
 
 /** Records refusals that were made before the database was asked. */
 export interface RefusalLog {
   /** Leaves the event. When the database is away the event is kept and written later; it never delays the answer much. */
   record(tool: string, refused: CountersignError, args: unknown, valuesAreSound: boolean): Promise<void>;
+  /** Writes what waits, when there is a reason to believe that the database is back. */
+  flush(): Promise<void>;
 }
 
 /** Text that Postgres can store, whatever was sent. */
@@ -39,16 +43,21 @@ export function createRefusalLog(client: Pick<Client, 'recordRefusal'>, callerId
       waiting.shift();
     }
   };
+  const flush = async (): Promise<void> => {
+    if (waiting.length === 0) return;
+    writing ??= drain()
+      .catch((error: Error) => log(`The event of a refusal waits for the database: ${error.message}`))
+      .finally(() => {
+        writing = null;
+      });
+    await writing;
+  };
   return {
+    flush,
     async record(tool, refused, args, valuesAreSound) {
       waiting.push(describe(tool, refused, args, callerId, valuesAreSound));
       if (waiting.length > KEPT) log(`An event was lost while the database was away: ${waiting.shift()?.code}`);
-      writing ??= drain()
-        .catch((error: Error) => log(`The event of a refusal waits for the database: ${error.message}`))
-        .finally(() => {
-          writing = null;
-        });
-      await Promise.race([writing, new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
+      await Promise.race([flush(), new Promise((resolve) => setTimeout(resolve, MAX_DELAY_MS).unref())]);
     },
   };
 }

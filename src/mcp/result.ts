@@ -20,8 +20,7 @@ export function success(content: Json): CallToolResult {
 export function refusal(refused: Refusal & Json): CallToolResult {
   const { code, message, hint, ...detail } = refused;
   const quotesDatabase = code === 'STATEMENT_FAILED' || Object.keys(detail).length > 0;
-  const own = { code, message, hint };
-  const content = quotesDatabase ? fence(own, withinBudget(detail, RESULT_BUDGET)) : own;
+  const content = quotesDatabase ? fence({ code, hint }, { message, ...withinBudget(detail) }) : { code, message, hint };
   return { content: [{ type: 'text', text: JSON.stringify(content) }], isError: true };
 }
 

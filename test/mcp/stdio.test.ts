@@ -2,6 +2,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect as connectSocket, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as after } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { contentIn, GENERATIONS, refusalIn, type TestClient, type ToolResult } from './clients.js';
@@ -118,6 +119,13 @@ describe.each(GENERATIONS)('every tool, driven by %s', (name, generation) => {
 });
 
 describe('a refusal has its code and leaves its event', () => {
+  let client: TestClient;
+  beforeAll(async () => {
+    client = await connect();
+    clients.length = 0;
+  });
+  afterAll(() => client.close());
+
   test.each<[code: string, tool: string, args: Record<string, unknown>]>([
     ['NOT_READABLE', 'query', { statement: 'select * from secrets', reason: 'r' }],
     ['UNKNOWN_TABLE', 'query', { statement: 'select * from nothing_there', reason: 'r' }],
@@ -140,8 +148,7 @@ describe('a refusal has its code and leaves its event', () => {
     ['UNSUPPORTED_STATEMENT', 'run_migration', { statement: 'delete from orders', reason: 'r' }],
     ['UNKNOWN_TOKEN', 'plan_status', { plan_token: 'not a token' }],
     ['UNKNOWN_TOKEN', 'execute_plan', { plan_token: '6f1c0000-0000-4000-8000-000000000000', statement: 's', params: [] }],
-  ])('%s: %s %j', async (code, tool, args) => {
-    const client = await connect();
+  ])('%s: %s', async (code, tool, args) => {
     const since = await lastEvent();
     const refused = refusalIn(await client.call(tool, args));
     expect(refused).toMatchObject({ code, message: expect.any(String), hint: expect.stringMatching(/.{10}/) });
@@ -265,7 +272,7 @@ describe('the process', () => {
     const child = raw();
     const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_plan', arguments: planOf(preview) } });
     child.stdin?.write(`${HELLO}${call}\n`);
-    await expect.poll(() => child.out()).toContain('"id":0');
+    await expect.poll(() => child.out(), { timeout: 15_000 }).toContain('"id":0');
     await after(500);
     const started = performance.now();
     if (how === 'end of input') child.stdin?.end();
@@ -297,6 +304,7 @@ describe('the process', () => {
 
   test('survives a crash of Postgres: it says so, and recovers by itself', async () => {
     const client = await connect();
+    const since = await lastEvent();
     expect(contentIn(await client.call('query', { statement: 'select 1 as one', reason: 'r' }))['row_count']).toBe(1);
     shop.crash();
     const codes = new Set<string>();
@@ -307,7 +315,48 @@ describe('the process', () => {
         return result.isError === true;
       }, { timeout: 20_000, interval: 50 })
       .toBe(false);
-    expect([...codes].filter((code) => code !== 'DATABASE_UNAVAILABLE')).toEqual([]);
+    expect([...codes]).toEqual(['DATABASE_UNAVAILABLE']);
     expect(contentIn(await client.call('describe_schema', {}))['tables']).toBeDefined();
+    // what could not be recorded while the database was away is recorded now
+    await expect
+      .poll(async () => (await events(since)).filter(({ code }) => code === 'DATABASE_UNAVAILABLE').length, { timeout: 5000 })
+      .toBeGreaterThan(0);
+  }, 40_000);
+
+  test('does not know what became of an execution whose connection was lost, and says how to find out', async () => {
+    const client = await connect();
+    const preview = await client.call('update_rows', { table: 'slow', set: { v: 2 }, where: 'id = 1', reason: 'r' });
+    const executed = client.call('execute_plan', planOf(preview));
+    await after(300);
+    shop.crash();
+    const refused = refusalIn(await executed);
+    expect(refused.code).toBe('DATABASE_UNAVAILABLE');
+    expect(refused.hint).toContain('plan_status');
+    await expect
+      .poll(async () => (await client.call('plan_status', { plan_token: planOf(preview).plan_token })).structuredContent?.['status'], { timeout: 20_000 })
+      .toBe('previewed');
+    expect(contentIn(await client.call('execute_plan', planOf(preview)))).toMatchObject({ status: 'executed', affected_rows: 1 });
+  }, 60_000);
+
+  test('started without a database, serves as soon as there is one', async () => {
+    const target = new URL(shop.agentUrl);
+    const pipe = createServer((socket) => {
+      const through = connectSocket(Number(target.port), target.hostname);
+      socket.on('error', () => through.destroy()).pipe(through).on('error', () => socket.destroy()).pipe(socket);
+    });
+    pipe.listen(0, '127.0.0.1');
+    await once(pipe, 'listening');
+    const { port } = pipe.address() as AddressInfo;
+    pipe.close();
+    await once(pipe, 'close');
+
+    const moved = (url: string): string => url.replace(`:${target.port}/`, `:${port}/`);
+    const client = await connect(NEWEST, { COUNTERSIGN_DATABASE_URL: moved(shop.agentUrl), COUNTERSIGN_READER_URL: moved(shop.readerUrl) });
+    expect(await client.listTools()).toHaveLength(9);
+    expect(refusalIn(await client.call('query', { statement: 'select 1', reason: 'r' })).code).toBe('DATABASE_UNAVAILABLE');
+    pipe.listen(port, '127.0.0.1');
+    await once(pipe, 'listening');
+    expect(contentIn(await client.call('query', { statement: 'select 1 as one', reason: 'r' }))).toMatchObject({ rows: [{ one: 1 }] });
+    pipe.close();
   }, 40_000);
 });
