@@ -77,3 +77,20 @@ grant execute on function countersign_data.wrapped(text, integer) to countersign
 grant execute on function countersign_data.qualified_name(oid) to countersign_auditor;
 
 -- Administrators are superusers or members of countersign_owner, who hold all of 60_admin/ as its owner.
+
+-- Each owner may execute what it owns, as Postgres would have it by default: an installer that is no superuser replaces a
+-- function as a member of its owner, and Postgres asks for this right to validate it. Owners of exec functions still lack
+-- USAGE on the schema, so the right is of no use to agent SQL.
+do $$
+declare
+  v_grants text[];
+  v_grant text;
+begin
+  select array_agg(format('grant execute on function %s to %I', p.oid::regprocedure, pg_get_userbyid(p.proowner))) into v_grants
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname in ('countersign', 'countersign_data', 'countersign_exec');
+  foreach v_grant in array v_grants loop
+    execute v_grant;
+  end loop;
+end
+$$;

@@ -23,7 +23,7 @@ begin
       (1, 'plan', v_plan->>'plan_token'),
       (2, 'state', v_plan->>'status'),
       (3, 'target', coalesce(v_plan->>'target', '(schema)') || case when (v_plan->>'whole_table')::boolean then '   WHOLE TABLE' else '' end),
-      (4, 'rows', format('%s in %s, %s in all tables', v_plan->>'affected_rows', coalesce(v_plan->>'target', 'tables'), v_plan->>'total_rows')),
+      (4, 'rows', format('%s in %s, %s in all tables', v_plan->>'affected_rows', v_plan->>'target', v_plan->>'total_rows') || case when v_plan ? 'migration' then null else '' end),
       (6, 'why it waits', (select string_agg(g.value, E'\n') from jsonb_array_elements_text(v_plan->'gate') g)),
       (7, 'statement', v_plan->>'statement'),
       (8, 'params', nullif(left(v_plan->>'params', 2000), '[]')),

@@ -1,8 +1,7 @@
 -- What does an agent's text call? A parse tree does not say: operators, casts, domains and attribute notation hide
 -- functions. So Postgres resolves it: as a role without any data right, a function with the text as its body is created
--- in a schema that is always empty, its stored tree is read, and all is rolled back. Nothing of the text is executed.
--- (A view would do too, at three times the cost: D013.)
--- Owned by countersign_analyst. The caller has made sure that the text is exactly one statement.
+-- in a schema that is always empty, its stored tree and its dependencies are read, and all is rolled back. Nothing of
+-- the text is executed. (A view would do too, at three times the cost: D013.) Owned by countersign_analyst.
 create or replace function countersign_exec.resolve(p_from text)
 returns jsonb
 language plpgsql
@@ -17,16 +16,47 @@ set lock_timeout = '2s'
 as $$
 declare
   v_name constant text := 'f_' || pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '');
+  v_prepare constant text := 'prepare ' || v_name || ' as select 1 from ' || p_from;
+  v_cursor refcursor;
+  v_params text := '';
+  v_oid oid;
   v_tree text;
+  v_depends jsonb;
   v_read boolean := false;
   v_state text;
   v_message text;
 begin
   begin
-    execute 'create function countersign_scratch.' || v_name || '() returns setof integer begin atomic select 1 from ' || p_from || '; end';
-    select p.prosqlbody::text into v_tree
+    -- EXECUTE runs several statements as willingly as one, a cursor runs none: its refusal names the command when there
+    -- is exactly one. So a text that leaves the brackets around it gets no further.
+    begin
+      open v_cursor for execute v_prepare;
+    exception when invalid_cursor_definition then
+      get stacked diagnostics v_message = message_text;
+    end;
+    if pg_catalog.strpos(coalesce(v_message, ''), 'PREPARE') = 0 then
+      return pg_catalog.jsonb_build_object('sqlstate', '42601', 'message', 'the text holds more than one statement');
+    end if;
+    -- a parameter takes part in the choice of operators and functions, so it must have the type it will have
+    if p_from ~ '\$[0-9]' then
+      execute v_prepare;
+      select pg_catalog.array_to_string(s.parameter_types, ', ') into v_params from pg_catalog.pg_prepared_statements s where s.name = v_name;
+      execute 'deallocate ' || v_name;
+    end if;
+    execute 'create function countersign_scratch.' || v_name || '(' || coalesce(v_params, '') || ') returns setof integer begin atomic select 1 from ' || p_from || '; end';
+    select p.oid, p.prosqlbody::text into v_oid, v_tree
     from pg_catalog.pg_proc p
-    where p.proname = v_name and p.pronamespace = 'countersign_scratch'::pg_catalog.regnamespace;
+    where p.proname = v_name and p.pronamespace::oid = 'countersign_scratch'::pg_catalog.regnamespace::oid;
+    -- what Postgres itself says the text depends on: everything the database was not born with
+    select coalesce(pg_catalog.jsonb_object_agg(d.class, d.oids), '{}') into v_depends
+    from (select case d.refclassid::oid when 'pg_catalog.pg_proc'::pg_catalog.regclass::oid then 'functions'
+                   when 'pg_catalog.pg_operator'::pg_catalog.regclass::oid then 'operators'
+                   when 'pg_catalog.pg_type'::pg_catalog.regclass::oid then 'types' end as class,
+                 pg_catalog.jsonb_agg(distinct d.refobjid::text) as oids
+          from pg_catalog.pg_depend d
+          where d.classid::oid = 'pg_catalog.pg_proc'::pg_catalog.regclass::oid and d.objid = v_oid and d.refobjid >= 16384::oid
+            and d.refclassid::oid in ('pg_catalog.pg_proc'::pg_catalog.regclass::oid, 'pg_catalog.pg_operator'::pg_catalog.regclass::oid, 'pg_catalog.pg_type'::pg_catalog.regclass::oid)
+          group by 1) d;
     v_read := true;
     raise exception using errcode = 'CSRB0';
   exception
@@ -40,12 +70,14 @@ begin
   return (
     -- every oid in the tree by the name of its field; opnos is a list
     select pg_catalog.jsonb_build_object(
-      'functions', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] in ('funcid', 'opfuncid', 'hashfuncid', 'negfuncid', 'aggfnoid', 'winfnoid', 'tsmhandler')), '[]'),
-      'operators', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] in ('opno', 'sortop', 'eqop')), '[]')
-        || coalesce((select pg_catalog.jsonb_agg(distinct o) from pg_catalog.regexp_matches(v_tree, ':opnos \(o ([0-9 ]+)\)', 'g') l, pg_catalog.regexp_split_to_table(pg_catalog.btrim(l[1]), ' +') o), '[]'),
-      'types', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] in ('resulttype', 'consttype', 'vartype', 'funcresulttype')), '[]'),
+      'functions', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] in ('funcid', 'opfuncid', 'hashfuncid', 'negfuncid', 'aggfnoid', 'winfnoid', 'tsmhandler', 'startInRangeFunc', 'endInRangeFunc')), '[]')
+        || coalesce(v_depends->'functions', '[]'),
+      'operators', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] in ('opno', 'sortop', 'eqop', 'cycle_mark_neop')), '[]')
+        || coalesce((select pg_catalog.jsonb_agg(distinct o) from pg_catalog.regexp_matches(v_tree, ':opnos \(o ([0-9 ]+)\)', 'g') l, pg_catalog.regexp_split_to_table(pg_catalog.btrim(l[1]), ' +') o), '[]')
+        || coalesce(v_depends->'operators', '[]'),
+      'types', coalesce(v_depends->'types', '[]'),
       'relids', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] = 'relid'), '[]'))
-    from pg_catalog.regexp_matches(v_tree, ':(funcid|opfuncid|hashfuncid|negfuncid|aggfnoid|winfnoid|tsmhandler|opno|sortop|eqop|resulttype|consttype|vartype|funcresulttype|relid) ([1-9][0-9]*)', 'g') m)
+    from pg_catalog.regexp_matches(v_tree, ':(funcid|opfuncid|hashfuncid|negfuncid|aggfnoid|winfnoid|tsmhandler|startInRangeFunc|endInRangeFunc|opno|sortop|eqop|cycle_mark_neop|relid) ([1-9][0-9]*)', 'g') m)
     || pg_catalog.jsonb_build_object(
     -- relations with the columns read; attribute numbers are stored 7 higher, so that system columns have a place
     'relations', (

@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pg from 'pg';
 import { createAdmin, createApprover, type Approver, type Query, type Row } from '../../src/client.js';
-import { ensureEmbedded } from '../../src/db/embedded.js';
+import { startOwnServer } from '../harness/own-server.js';
 
 /** A small shop with the backend, and its logins: what the MCP server is tried on. */
 export interface Shop {
@@ -12,7 +9,7 @@ export interface Shop {
   approver: Approver;
   /** As the owner of everything: looks behind the curtain. */
   admin: Query;
-  /** Ends the server at once, the way a crash does. Embedded servers are revived by whoever uses them, about a second later. */
+  /** Ends the server at once; it comes back by itself about a second later. */
   crash(): void;
   stop(): Promise<void>;
 }
@@ -46,8 +43,7 @@ function connected(url: string): { query: Query; end(): Promise<void> } {
 }
 
 export async function startShop(): Promise<Shop> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'countersign-mcp-'));
-  const database = await ensureEmbedded({ dataDir, durable: false });
+  const database = await startOwnServer();
   const [superuser, human] = [connected(database.adminUrl), connected(database.approverUrl)];
   await superuser.query(TABLES);
   const admin = createAdmin(superuser.query);
@@ -60,11 +56,10 @@ export async function startShop(): Promise<Shop> {
     readerUrl: database.readerUrl,
     approver: createApprover(human.query),
     admin: superuser.query,
-    crash: () => void process.kill(database.server.pid, 'SIGQUIT'),
+    crash: database.kill,
     async stop() {
       await Promise.all([superuser.end(), human.end()]);
       await database.stop();
-      rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

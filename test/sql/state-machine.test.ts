@@ -196,14 +196,14 @@ describe('the trail itself', () => {
     const tokens: Record<string, string | null> = { new: null, none: null };
     for (const [state, make] of Object.entries(PLANS)) tokens[state] = (await make()).detail.plan_token;
     const client = await db.connect('admin');
-    await client.query('set session authorization countersign_owner');
     await client.query(`create function pg_temp.attempt(p_token uuid, p_from text, p_to text, p_status text) returns text language plpgsql as $$
       begin
         insert into countersign_data.event (plan_token, from_state, to_state, status, code, channel)
         values (p_token, p_from, p_to, p_status, case when p_status in ('refused', 'hard_cap_refused', 'failed', 'stale', 'expired') then 'CODE' end, 'test');
         raise exception using errcode = 'P0001';
       exception when raise_exception then return 'taken'; when foreign_key_violation or check_violation then return sqlstate;
-      end $$`).catch(() => undefined);
+      end $$`);
+    await client.query('set session authorization countersign_owner');
     const { rows } = await client.query<{ move: string; answer: string }>(`
       select f || ' ' || t || ' ' || s as move, pg_temp.attempt(case f when 'new' then gen_random_uuid() else ($1::jsonb->>f)::uuid end, f, t, s) as answer
       from unnest($2::text[]) f, unnest($2::text[]) t, unnest($3::text[]) s`, [JSON.stringify(tokens), STATES, STATUSES]);
