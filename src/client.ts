@@ -124,6 +124,12 @@ export function createClient(query: Query) {
       outcome('select * from countersign.execute_plan($1, $2, $3::jsonb, $4)', [
         p.planToken, p.statement, json(p.params), p.callerId,
       ]),
+    /** The state of one's own plan, without an event; null for a token that is not one. */
+    planState: async (planToken: string): Promise<string | null> => {
+      const [row] = await query('select countersign.plan_state($1) as state', [planToken]);
+      return (row?.['state'] as string | null | undefined) ?? null;
+    },
+
     planStatus: (planToken: string, callerId: string | null) =>
       outcome('select * from countersign.plan_status($1, $2)', [planToken, callerId]),
     describeSchema: (p: DescribeSchema) =>

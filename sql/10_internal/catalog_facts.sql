@@ -12,10 +12,23 @@ as $$
   ), proc as (
     select p.*, p.oid::regprocedure::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.nspname !~ '^(pg_|countersign)' and n.nspname <> 'information_schema'
+  ), tree as (  -- stored expressions: what they call of Postgres itself is in no pg_depend
+    select rel.name || '.' || quote_ident(a.attname) as object, d.adbin::text as text from rel join pg_attrdef d on d.adrelid = rel.oid join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+    union all select rel.name || ' ' || quote_ident(k.conname), k.conbin::text from rel join pg_constraint k on k.conrelid = rel.oid
+    union all select rel.name, concat(i.indexprs::text, i.indpred::text) from rel join pg_index i on i.indexrelid = rel.oid
+    union all select rel.name, concat(r.ev_qual::text, r.ev_action::text) from rel join pg_rewrite r on r.ev_class = rel.oid
+    union all select rel.name, concat(p.partexprs::text, rel.relpartbound::text) from rel left join pg_partitioned_table p on p.partrelid = rel.oid
+    union all select rel.name || ' ' || quote_ident(x.stxname), x.stxexprs::text from rel join pg_statistic_ext x on x.stxrelid = rel.oid
+  ), named as (
+    select distinct t.object, m[1] = 'relid' as is_relation, m[2]::oid as oid
+    from tree t, regexp_matches(t.text, ':(funcid|opfuncid|aggfnoid|winfnoid|relid) ([1-9][0-9]{0,4})(?![0-9])', 'g') m
   )
   select 'relation', name, case relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view' when 'm' then 'materialized view'
       when 'i' then 'index' when 'I' then 'partitioned index' when 'S' then 'sequence' when 'f' then 'foreign table' when 'c' then 'composite type' else relkind::text end
-      || case relpersistence when 'u' then ' unlogged' else '' end || coalesce(' with ' || reloptions::text, '') from rel
+      || case relpersistence when 'u' then ' unlogged' else '' end || coalesce(' with ' || reloptions::text, '')
+      || case when relkind in ('r', 'p') and relreplident <> 'd' then ' replica identity ' || relreplident::text else '' end from rel
+  union all select 'view security', name, o from rel, unnest(reloptions) o where relkind = 'v' and o ~ '^(security_|check_option)'
+  union all select 'temporary', c.relname, c.relkind::text from pg_class c where c.relnamespace = pg_my_temp_schema()
   union all select 'owner', name, pg_get_userbyid(relowner) from rel where relkind not in ('i', 'I')
   union all select 'privilege', name, relacl::text from rel where relacl is not null
   union all select 'row security', name, format('enabled %s, forced %s', relrowsecurity, relforcerowsecurity) from rel where relrowsecurity or relforcerowsecurity
@@ -32,7 +45,7 @@ as $$
   union all select 'view', name, md5(pg_get_viewdef(oid)) from rel where relkind in ('v', 'm')
   union all select 'trigger', rel.name || ' ' || quote_ident(t.tgname), pg_get_triggerdef(t.oid) || ' [' || t.tgenabled::text || ']'
     from rel join pg_trigger t on t.tgrelid = rel.oid where not t.tgisinternal or t.tgenabled <> 'O'
-  union all select 'rule', rel.name || ' ' || quote_ident(r.rulename), md5(pg_get_ruledef(r.oid)) from rel join pg_rewrite r on r.ev_class = rel.oid where r.rulename <> '_RETURN'
+  union all select 'rule', rel.name || ' ' || quote_ident(r.rulename), md5(pg_get_ruledef(r.oid)) || ' [' || r.ev_enabled::text || ']' from rel join pg_rewrite r on r.ev_class = rel.oid where r.rulename <> '_RETURN'
   union all select 'policy', rel.name || ' ' || quote_ident(p.polname), concat_ws(' ', p.polcmd::text, p.polpermissive, p.polroles::text, pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
     from rel join pg_policy p on p.polrelid = rel.oid
   union all select 'inheritance', rel.name, i.inhparent::regclass::text from rel join pg_inherits i on i.inhrelid = rel.oid
@@ -43,14 +56,24 @@ as $$
       else 'type ' || t.typtype::text end
     from pg_type t join pg_namespace n on n.oid = t.typnamespace
     where n.nspname !~ '^(pg_|countersign)' and n.nspname <> 'information_schema' and t.typtype in ('e', 'd', 'r')
+  union all select 'owner', format_type(t.oid, null), pg_get_userbyid(t.typowner) from pg_type t join pg_namespace n on n.oid = t.typnamespace
+    where n.nspname !~ '^(pg_|countersign)' and n.nspname <> 'information_schema' and t.typtype in ('e', 'd', 'r')
   union all select 'sequence', rel.name, concat_ws(' ', format_type(s.seqtypid, null), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcycle) from rel join pg_sequence s on s.seqrelid = rel.oid
   union all select 'comment', coalesce(rel.name, '') || coalesce('.' || quote_ident((select a.attname from pg_attribute a where a.attrelid = d.objoid and a.attnum = d.objsubid)), ''), d.description
     from pg_description d join rel on rel.oid = d.objoid where d.classoid = 'pg_class'::regclass
   union all select 'read', rel.name, d.refobjid::regclass::text
     from rel join pg_rewrite r on r.ev_class = rel.oid join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
     where d.refclassid = 'pg_class'::regclass and d.deptype = 'n' and d.refobjid <> rel.oid
+  union all select 'read', n.object, n.oid::regclass::text from named n where n.is_relation and n.oid < 16384 and exists (select from pg_class c where c.oid = n.oid)
   union all select 'call', pg_describe_object(d.classid, d.objid, d.objsubid), d.refobjid::regprocedure::text
     from pg_depend d where d.refclassid = 'pg_proc'::regclass and d.deptype = 'n'
-      and d.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass, 'pg_rewrite'::regclass)
+      and d.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass, 'pg_rewrite'::regclass, 'pg_statistic_ext'::regclass)
+  union all select 'call', pg_describe_object(d.classid, d.objid, d.objsubid), o.oprcode::oid::regprocedure::text
+    from pg_depend d join pg_operator o on o.oid = d.refobjid where d.refclassid = 'pg_operator'::regclass and d.deptype = 'n'
+      and d.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass, 'pg_rewrite'::regclass, 'pg_statistic_ext'::regclass)
+      and not countersign_data.function_is_allowed(o.oprcode, false)
+  union all select 'call', n.object, n.oid::regprocedure::text
+    from named n where not n.is_relation
+      and n.oid in (select p.oid from pg_proc p where p.oid in (select x.oid from named x where not x.is_relation and x.oid < 16384) and not countersign_data.migration_may_call(p.oid))
 $$;
 comment on function countersign_data.catalog_facts() is 'What the application''s catalogs say, a line a fact; the difference before and after a migration is what it does.';

@@ -10,6 +10,7 @@ declare
   v_self constant text := quote_ident((select c.relname from pg_class c where c.oid = p_plan.relation));
   v_where constant text := coalesce(p_plan.where_sql, 'true') || E'\n';
   v_first_value constant integer := jsonb_array_length(p_plan.params) - cardinality(p_plan.columns);
+  v_whole constant boolean := countersign_data.image_is_whole(p_plan.relation);
   v_compared text[];
   v_rows text;
 begin
@@ -21,17 +22,17 @@ begin
   -- before is the row's image before, after the one after, each one value
   if p_plan.kind = 'delete' then
     v_rows := format('countersign_rows as (delete from %s where (%s) returning %s as before, null as after)',
-                     p_plan.target, v_where, countersign_data.row_image(p_plan.relation, v_self));
+                     p_plan.target, v_where, countersign_data.row_image(p_plan.relation, v_self, v_whole));
   elsif p_plan.kind = 'update' and c_old_returning then
     v_rows := format('countersign_rows as (update %s set %s where (%s) returning with (old as countersign_old, new as countersign_new) %s as before, %s as after)',
       p_plan.target, countersign_data.set_sql(p_plan.columns, v_first_value), v_where,
-      countersign_data.row_image(p_plan.relation, 'countersign_old'), countersign_data.row_image(p_plan.relation, 'countersign_new'));
+      countersign_data.row_image(p_plan.relation, 'countersign_old', v_whole), countersign_data.row_image(p_plan.relation, 'countersign_new', v_whole));
   elsif p_plan.kind = 'update' then
     v_rows := format('countersign_old as (select %1$s.ctid as place, %1$s.tableoid as part, %2$s as before from %3$s where (%4$s) for update of %1$s), '
         || 'countersign_rows as (update %3$s as countersign_new set %5$s from countersign_old '
         || 'where countersign_new.ctid = countersign_old.place and countersign_new.tableoid = countersign_old.part returning countersign_old.before, %6$s as after)',
-      v_self, countersign_data.row_image(p_plan.relation, v_self), p_plan.target, v_where,
-      countersign_data.set_sql(p_plan.columns, v_first_value), countersign_data.row_image(p_plan.relation, 'countersign_new'));
+      v_self, countersign_data.row_image(p_plan.relation, v_self, v_whole), p_plan.target, v_where,
+      countersign_data.set_sql(p_plan.columns, v_first_value), countersign_data.row_image(p_plan.relation, 'countersign_new', v_whole));
   else
     v_rows := format('countersign_rows as (insert into %s as countersign_new (%s) select %s from jsonb_to_recordset($1) as countersign_input(%s) returning null as before, %s as after)',
       p_plan.target,
@@ -39,7 +40,7 @@ begin
       (select string_agg('countersign_input.' || quote_ident(c.name), ', ' order by c.n) from unnest(p_plan.columns) with ordinality as c(name, n)),
       (select string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod), ', ') from pg_attribute a
        where a.attrelid = p_plan.relation and a.attnum > 0 and a.attname::text = any(p_plan.columns)),
-      countersign_data.row_image(p_plan.relation, 'countersign_new'));
+      countersign_data.row_image(p_plan.relation, 'countersign_new', v_whole));
   end if;
 
   -- of the image after only what the statement sets is compared: a trigger that sets updated_at must not make every plan
@@ -57,11 +58,11 @@ begin
       || '(select jsonb_agg(jsonb_build_array(key, to_jsonb(before), to_jsonb(after))) from (select * from countersign_hashed order by hash limit %s) as countersign_sample) as sample '
       || 'from countersign_hashed',
     v_rows,
-    coalesce(countersign_data.key_sql(p_plan.relation, case p_plan.kind when 'insert' then 'after' else 'before' end), 'null::text'),
+    coalesce(countersign_data.key_sql(p_plan.relation, case p_plan.kind when 'insert' then 'after' else 'before' end, v_whole), 'null::text'),
     concat_ws(' || ''/'' || ',
       case when p_plan.kind <> 'insert' then 'before::text' end,
       case when cardinality(v_compared) > 0 and p_plan.kind <> 'delete'
-           then (select 'row(' || string_agg(format('(after).%I', c), ', ') || ')::text' from unnest(v_compared) c)
+           then (select 'row(' || string_agg(countersign_data.image_column('after', c, v_whole), ', ') || ')::text' from unnest(v_compared) c)
            when p_plan.kind = 'insert' then '''''' end),
     least(countersign_data.policy_number('sample_rows', p_plan.relation), 100));
 end

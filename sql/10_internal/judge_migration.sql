@@ -7,22 +7,22 @@ declare
   v_bad record;
 begin
   with changed as (
-    select c.value->>0 as kind, c.value->>1 as object, c.value->>2 as fact
-    from jsonb_array_elements((p_measured->'added') || (p_measured->'removed')) c
-  ), fresh as (  -- relations that the migration itself created or dropped
-    select c.object from changed c where c.kind = 'relation'
+    select c.value->>0 as kind, c.value->>1 as object, c.value->>2 as fact, true as added from jsonb_array_elements(p_measured->'added') c
+    union all
+    select c.value->>0, c.value->>1, c.value->>2, false from jsonb_array_elements(p_measured->'removed') c
+  ), fresh as (  -- what the migration itself created or dropped; what it only altered has a line on both sides
+    select c.object from changed c where c.kind in ('relation', 'type') group by c.object having count(distinct c.added) = 1
   )
   select c.kind, c.object, c.fact into v_bad
   from changed c
-  where (c.kind in ('function', 'policy', 'rule', 'default privilege', 'schema')
-      or (c.kind in ('owner', 'privilege', 'row security', 'inheritance', 'trigger')
-          and c.object not in (select f.object from fresh f) and split_part(c.object, ' ', 1) not in (select f.object from fresh f)
-          and regexp_replace(c.object, '\.[^.]*$', '') not in (select f.object from fresh f)
+  where (c.kind in ('function', 'default privilege', 'schema', 'temporary')
+      or (c.kind in ('owner', 'privilege', 'row security', 'view security', 'inheritance', 'trigger', 'policy', 'rule')
+          -- an object's own lines begin with its name
+          and not exists (select from fresh f where c.object = f.object or starts_with(c.object, f.object || ' ') or starts_with(c.object, f.object || '.'))
           -- a dropped column takes its own privileges along
           and not (c.kind = 'privilege' and c.object in (select d.object from changed d where d.kind = 'column')))
       or (c.kind = 'relation' and c.fact ~ '^(foreign table|materialized view)')
-      or (c.kind = 'call' and c.fact not in (select a.signature from countersign_data.allowed_function a)
-          and exists (select from jsonb_array_elements(p_measured->'added') n where n.value->>0 = 'call' and n.value->>2 = c.fact)))
+      or (c.kind = 'call' and c.added and c.fact not in (select a.signature from countersign_data.allowed_function a)))
   order by c.kind
   limit 1;
   if found then
@@ -32,7 +32,7 @@ begin
   end if;
   select c.value->>1 as object, c.value->>2 as fact into v_bad
   from jsonb_array_elements(p_measured->'added') c
-  where c.value->>0 = 'read' and not countersign_data.relation_is_readable(to_regclass(c.value->>2), array[0])
+  where c.value->>0 = 'read' and countersign_data.relation_is_readable(to_regclass(c.value->>2), array[0]) is not true
   limit 1;
   if found then
     return countersign_data.outcome_refused('NOT_READABLE', format('The view %s would read %s, which agents may not read.', v_bad.object, v_bad.fact),

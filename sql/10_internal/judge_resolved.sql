@@ -11,16 +11,8 @@ begin
   end if;
 
   select coalesce(n.nspname || '.', '') || p.proname into v_bad
-  from (
-    select f.value::oid as oid from jsonb_array_elements_text(p_facts->'functions') f
-    union
-    select o.oprcode::oid from pg_operator o where o.oid in (select x.value::oid from jsonb_array_elements_text(p_facts->'operators') x)
-    union  -- the checks of a domain run when a value is cast to it
-    select d.refobjid
-    from pg_constraint c join pg_depend d on d.classid = 'pg_constraint'::regclass and d.objid = c.oid
-    where c.contypid in (select x.value::oid from jsonb_array_elements_text(p_facts->'types') x) and c.contypid <> 0
-      and d.refclassid = 'pg_proc'::regclass) called
-  join pg_proc p on p.oid = called.oid
+  from countersign_data.functions_reached(p_facts->'functions', p_facts->'operators', p_facts->'types') called
+  join pg_proc p on p.oid = called
   join pg_namespace n on n.oid = p.pronamespace
   where not countersign_data.function_is_allowed(p.oid, p_for_write)
   order by 1
@@ -30,7 +22,8 @@ begin
       'Write the condition without it, or ask an administrator to run: countersign allow function ' || v_bad);
   end if;
 
-  if (p_facts->>'system_column')::boolean or (p_for_write and ((p_facts->>'tablesample')::boolean or (p_facts->>'locking')::boolean)) then
+  -- a preview marks the rows it touched in their system columns, although it is rolled back: a condition could tell
+  if p_for_write and ((p_facts->>'system_column')::boolean or (p_facts->>'tablesample')::boolean or (p_facts->>'locking')::boolean) then
     return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The text uses a system column, TABLESAMPLE or row locking.',
       'Name rows by their ordinary columns.');
   end if;

@@ -4,8 +4,8 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- a message of class 22 quotes the offending value, which may be another row's data
-  v_message constant text := case when p_sqlstate like '22%' then regexp_replace(p_message, '".*"', '"…"') else p_message end;
+  -- a message of class 22 quotes the offending value, which may be another row's data; the quotes are those of the server's language
+  v_message constant text := case when p_sqlstate like '22%' then regexp_replace(p_message, U&'["\00AB\00BB\201C-\201E\2018\2039\300C].*["\00AB\00BB\201C-\201F\2019\203A\300D]', '"…"') else p_message end;
   v_detail constant jsonb := jsonb_build_object('sqlstate', p_sqlstate);
 begin
   return case

@@ -1,12 +1,13 @@
 -- A decision is a human's own statement. A trigger, a default, a view or a function planted where an approver passes
--- must not decide in their name: the call must stand alone in its context, and the statement the human sent must name it.
+-- must not decide in their name: the call must stand alone in its context, and it must stand in the statement the human
+-- sent, since a view or a rule brings a call along without a context of its own.
 create or replace function countersign_data.refuse_nested_call(p_context text, p_verb text)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if strpos(p_context, E'\n') > 0 or current_query() !~* ('\m' || p_verb || '\M') or current_query() ~* '^\s*(do|call)\M' then
+  if strpos(p_context, E'\n') > 0 or current_query() !~* ('\mcountersign"?\s*\.\s*"?' || p_verb || '"?\s*\(') or current_query() ~* '^\s*(do|call)\M' then
     raise exception '% must be called directly, not from within a function, trigger or view', p_verb
       using errcode = 'insufficient_privilege', hint = format('Call: select * from countersign.%s(''<token>'', ''<note>'');', p_verb);
   end if;

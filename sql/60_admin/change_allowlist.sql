@@ -43,6 +43,10 @@ begin
     execute format('revoke select on %s from countersign_reader, countersign_writer', v_name);
     if p_grant then
       execute format('grant select%s on %s to countersign_reader, countersign_writer', v_columns, v_name);
+      if p_columns is not null and v_kind in ('r', 'p') then
+        -- before 18 the image of a row before an update is found by its place
+        execute format('grant select (ctid, tableoid) on %s to countersign_writer', v_name);
+      end if;
     elsif p_columns is not null then
       execute format('revoke select%s on %s from countersign_reader, countersign_writer', v_columns, v_name);
     end if;
@@ -59,7 +63,7 @@ begin
       if has_table_privilege('countersign_reader', v_relation, 'SELECT') then
         execute format('grant select on %s to countersign_writer', v_name);
       elsif v_readable is not null then
-        execute format('grant select (%s) on %s to countersign_writer', v_readable, v_name);
+        execute format('grant select (%s, ctid, tableoid) on %s to countersign_writer', v_readable, v_name);
       end if;
       -- serial columns draw from a sequence of their own
       for v_readable in

@@ -13,12 +13,19 @@ const CLI = process.env['TEST_CLI'] ?? 'dist/cli.js';
 const NEWEST = GENERATIONS[0]?.[1] as (typeof GENERATIONS)[number][1];
 
 let shop: Shop;
+/** Shared by every test that does not need a server of its own: a start takes longer than most of them. */
+let shared: Connected;
 const clients: TestClient[] = [];
 
 beforeAll(async () => {
   shop = await startShop();
+  shared = await connect();
+  clients.length = 0;
 }, 60_000);
-afterAll(async () => shop?.stop(), 30_000);
+afterAll(async () => {
+  await shared?.close();
+  await shop?.stop();
+}, 30_000);
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
 });
@@ -119,13 +126,6 @@ describe.each(GENERATIONS)('every tool, driven by %s', (name, generation) => {
 });
 
 describe('a refusal has its code and leaves its event', () => {
-  let client: TestClient;
-  beforeAll(async () => {
-    client = await connect();
-    clients.length = 0;
-  });
-  afterAll(() => client.close());
-
   test.each<[code: string, tool: string, args: Record<string, unknown>]>([
     ['NOT_READABLE', 'query', { statement: 'select * from secrets', reason: 'r' }],
     ['UNKNOWN_TABLE', 'query', { statement: 'select * from nothing_there', reason: 'r' }],
@@ -150,18 +150,17 @@ describe('a refusal has its code and leaves its event', () => {
     ['UNKNOWN_TOKEN', 'execute_plan', { plan_token: '6f1c0000-0000-4000-8000-000000000000', statement: 's', params: [] }],
   ])('%s: %s', async (code, tool, args) => {
     const since = await lastEvent();
-    const refused = refusalIn(await client.call(tool, args));
+    const refused = refusalIn(await shared.call(tool, args));
     expect(refused).toMatchObject({ code, message: expect.any(String), hint: expect.stringMatching(/.{10}/) });
     expect(await events(since)).toMatchObject([{ tool, status: 'refused', code }]);
   });
 });
 
 test('values arrive whole', async () => {
-  const client = await connect();
   const statement = `select 9007199254740993::bigint as id, 1 as a, 2 as a, 'NaN'::float8 as f, 12345678901234567890.123456789::numeric as n,
     '2026-03-29 02:30'::timestamp as ts, '2026-03-29 02:30+02'::timestamptz as tz, date '2026-03-29' as d, interval '1 year 3.5 s' as i,
     '\\x00ff'::bytea as b, '{"a":[1]}'::jsonb as j, array['a"b', null, 'NULL']::text[] as t, array['ok']::mood[] as m, int4range(1, 5) as r, 'bad'::mood as e`;
-  expect(contentIn(await client.call('query', { statement, reason: 'r' }))['rows']).toEqual([
+  expect(contentIn(await shared.call('query', { statement, reason: 'r' }))['rows']).toEqual([
     {
       id: '9007199254740993', a: 1, a_2: 2, f: 'NaN', n: '12345678901234567890.123456789', ts: '2026-03-29T02:30:00',
       tz: '2026-03-29T00:30:00+00:00', d: '2026-03-29', i: 'P1YT3.5S', b: '\\x00ff', j: { a: [1] }, t: ['a"b', null, 'NULL'],
@@ -174,7 +173,7 @@ describe('large results', () => {
   const peakMegabytes = (pid: number): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
   test('are cut at the limit and at the byte budget, and say so', async () => {
-    const client = await connect();
+    const client = shared;
     const some = contentIn(await client.call('query', { statement: 'select g from generate_series(1, 1000000) g', limit: 3, reason: 'r' }));
     expect(some).toMatchObject({ row_count: 3, truncated: true });
     const all = contentIn(await client.call('query', { statement: 'select g from generate_series(1, 3) g', limit: 3, reason: 'r' }));
@@ -188,7 +187,7 @@ describe('large results', () => {
     ["select string_agg(repeat('x', 1000000), '') from generate_series(1, 100)"],
     ["select repeat('x', 30000000)::int"],
   ])('%s does not take the process down', async (statement) => {
-    const client = await connect();
+    const client = shared;
     expect(refusalIn(await client.call('query', { statement, reason: 'r' })).code).toMatch(/^(STATEMENT_FAILED|STATEMENT_TIMEOUT)$/);
     expect(peakMegabytes(client.pid)).toBeLessThan(300);
     expect(contentIn(await client.call('query', { statement: 'select 1 as one', reason: 'r' }))).toMatchObject({ rows: [{ one: 1 }] });
@@ -203,7 +202,7 @@ describe('a plan that waits', () => {
   }
 
   test('is held, with progress, until a human approves, and then executed', async () => {
-    const client = await connect();
+    const client = shared;
     const plan = await waiting(client, 100);
     const progress: string[] = [];
     const held = client.call('execute_plan', plan, { onprogress: ({ message }) => void progress.push(message ?? '') });
@@ -216,7 +215,7 @@ describe('a plan that waits', () => {
   });
 
   test('is held until a human rejects, and carries the reason', async () => {
-    const client = await connect();
+    const client = shared;
     const plan = await waiting(client, 200);
     const held = client.call('execute_plan', plan);
     await after(300);
@@ -237,7 +236,7 @@ describe('a plan that waits', () => {
   });
 
   test('is let go when the caller cancels, and nothing is executed', async () => {
-    const client = await connect();
+    const client = shared;
     const plan = await waiting(client, 400);
     const cancel = new AbortController();
     const held = client.call('execute_plan', plan, { signal: cancel.signal });
@@ -267,8 +266,7 @@ describe('the process', () => {
   });
 
   test.each(['end of input', 'SIGTERM', 'SIGINT'])('ends within two seconds at %s, also while it holds a plan', async (how) => {
-    const client = await connect();
-    const preview = await client.call('delete_rows', { table: 'customers', where: 'id between 500 and 549', reason: 'gone' });
+    const preview = await shared.call('delete_rows', { table: 'customers', where: 'id between 500 and 549', reason: 'gone' });
     const child = raw();
     const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_plan', arguments: planOf(preview) } });
     child.stdin?.write(`${HELLO}${call}\n`);

@@ -6,52 +6,70 @@ import type pg from 'pg';
 import type { TestDatabase } from '../harness/database.js';
 import { sqlstate } from './calls.js';
 
-interface Relation { name: string; kind: string; column: string }
+export const OWN_SCHEMAS = ['countersign', 'countersign_data', 'countersign_exec', 'countersign_scratch'] as const;
 
-/** Tables, views and sequences of the given schemas. */
+interface Relation { name: string; kind: string; columns: string[] }
+
 async function relationsOf(db: TestDatabase, schemas: readonly string[]): Promise<Relation[]> {
   const { rows } = await db.as('admin').query<Relation>(`
-    select c.oid::regclass::text as name, c.relkind as kind, coalesce((select quote_ident(a.attname) from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-                                                        and a.attidentity = '' and a.attgenerated = '' order by a.attnum limit 1), '') as column
+    select c.oid::regclass::text as name, c.relkind as kind,
+           array(select quote_ident(a.attname) from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any($1) and c.relkind in ('r', 'p', 'v', 'm', 'S', 'f') order by 1`, [schemas]);
   return rows;
 }
 
-/** Functions of the given schemas: how they are written, and a call of each with nulls. */
+/** Functions of the schemas, each with a call that passes nulls. */
 async function functionsOf(db: TestDatabase, schemas: readonly string[]): Promise<Array<{ name: string; call: string }>> {
   const { rows } = await db.as('admin').query<{ name: string; call: string }>(`
-    select p.oid::regproc::text as name, format('%s(%s)', p.oid::regproc, (select string_agg('null::' || format_type(t, null), ', ' order by o) from unnest(p.proargtypes) with ordinality x(t, o))) as call
+    select n.nspname || '.' || p.proname as name, format('%I.%I(%s)', n.nspname, p.proname,
+             (select string_agg('null::' || format_type(x.type, null), ', ' order by x.place) from unnest(p.proargtypes) with ordinality as x(type, place))) as call
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.nspname = any($1) order by 1`, [schemas]);
   return rows;
 }
 
-/** `verb object` for everything in the schemas that this session may do. */
+/** `verb object` for everything in the schemas that the session may do: whatever is not refused with 42501. */
 export async function accessOf(db: TestDatabase, client: pg.Client, schemas: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  const attempt = async (what: string, statement: string): Promise<void> => {
-    if ((await sqlstate(client.query(statement))) !== '42501') found.push(what);
+  const found = new Set<string>();
+  const attempt = async (what: string, ...statements: string[]): Promise<void> => {
+    for (const statement of statements) {
+      await client.query('begin');
+      if ((await sqlstate(client.query(statement))) !== '42501') found.add(what);
+      await client.query('rollback');
+      if (found.has(what)) return;
+    }
   };
-  for (const { name, kind, column } of await relationsOf(db, schemas)) {
+  for (const { name, kind, columns } of await relationsOf(db, schemas)) {
     if (kind === 'S') {
-      await attempt(`read ${name}`, `explain select * from ${name}`);
-      await attempt(`draw ${name}`, `explain select pg_catalog.nextval('${name}')`);
+      await attempt(`draw ${name}`, `select pg_catalog.nextval('${name}')`);
       continue;
     }
-    await attempt(`select ${name}`, `explain select ${column} from ${name}`);
+    await attempt(`select ${name}`, `explain select from ${name}`);
     if (kind !== 'r' && kind !== 'p') continue;
-    await attempt(`insert ${name}`, `explain insert into ${name} (${column}) values (null)`);
-    await attempt(`update ${name}`, `explain update ${name} set ${column} = null`);
+    await attempt(`insert ${name}`, `explain insert into ${name} default values`);
+    // Of a table that may be updated in part, one column is enough to be found.
+    await attempt(`update ${name}`, ...columns.map((column) => `explain update ${name} set ${column} = default`));
     await attempt(`delete ${name}`, `explain delete from ${name}`);
-    await attempt(`lock ${name}`, `do ''`).catch(() => undefined);
+    await attempt(`lock ${name}`, `lock table ${name} in access exclusive mode nowait`);
   }
   for (const { name, call } of await functionsOf(db, schemas)) await attempt(`execute ${name}`, `explain select ${call}`);
-  for (const schema of schemas) {
-    const created = `create view ${schema}.countersign_probe as select 1`;
-    await client.query('begin');
-    if ((await sqlstate(client.query(created))) !== '42501') found.push(`create in ${schema}`);
-    await client.query('rollback');
-  }
-  return [...new Set(found)].sort();
+  for (const schema of schemas) await attempt(`create in ${schema}`, `create view ${schema}.countersign_probe as select 1`);
+  return [...found].sort();
+}
+
+/** The same for a role that cannot log in. */
+export async function accessOfRole(db: TestDatabase, role: string, schemas: readonly string[]): Promise<string[]> {
+  const client = await db.connect('admin');
+  await client.query(`set session authorization ${role}`);
+  const found = await accessOf(db, client, schemas);
+  await client.end();
+  return found;
+}
+
+export async function accessOfLogin(db: TestDatabase, login: Parameters<TestDatabase['connect']>[0], schemas: readonly string[]): Promise<string[]> {
+  const client = await db.connect(login);
+  const found = await accessOf(db, client, schemas);
+  await client.end();
+  return found;
 }

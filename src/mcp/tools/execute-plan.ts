@@ -24,21 +24,16 @@ async function attempt({ client }: ToolContext, plan: ExecutePlan): Promise<Outc
 /** Waits while the plan waits. True when it no longer does; false when the time is over or the caller has gone. */
 async function decided(context: ToolContext, plan: ExecutePlan, started: number, since: number): Promise<boolean> {
   const { client, listener, signal, holdMs } = context;
-  let ticks = 0;
   for (let mark = since; ; ) {
     const elapsed = performance.now() - started;
     if (elapsed >= holdMs || signal.aborted) return false;
     context.progress(elapsed, holdMs, 'Waiting for a human to approve or reject the plan.');
-    const quiet = Math.min(TICK_MS, holdMs - elapsed);
-    const waiting = performance.now();
-    await listener.waitFor(plan.planToken, { signal, timeoutMs: quiet, since: mark }).catch(() => {});
+    await listener.waitFor(plan.planToken, { signal, timeoutMs: Math.min(TICK_MS, holdMs - elapsed), since: mark }).catch(() => {});
     if (signal.aborted) return false;
-    // Asking leaves an event, so a wait in which nothing woke us asks at every third tick only.
-    if (performance.now() - waiting >= quiet - 5 && (ticks += 1) % 3 !== 0) continue;
     mark = listener.mark();
     // A database that is away for a moment does not end the wait; the plan is still there when it is back.
-    const now = await client.planStatus(plan.planToken, plan.callerId).catch(() => null);
-    if (now && (!now.ok || now.detail?.['status'] !== 'awaiting_approval')) return true;
+    const state = await client.planState(plan.planToken).catch(() => 'awaiting_approval');
+    if (state !== 'awaiting_approval') return true;
   }
 }
 
