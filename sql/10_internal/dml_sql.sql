@@ -1,7 +1,7 @@
 -- The one place where a write's SQL is built, for preview and execution alike. One pass of the statement gives count,
 -- digest, marks and sample. Before images: RETURNING old on 18; on older versions a FOR UPDATE scan joined by ctid (D014).
 -- The agent's text stands in it once, between parentheses that check_fragment has proved it cannot leave.
-create or replace function countersign_data.dml_sql(p_plan countersign_data.plan, out probe text, out statement text)
+create or replace function countersign_data.dml_sql(p_plan countersign_data.plan, p_cap bigint, out probe text, out statement text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -16,7 +16,7 @@ declare
 begin
   if p_plan.kind <> 'insert' then
     probe := format('select count(*) as n from (select 1 from %s where (%s) limit %s) as countersign_probe',
-                    p_plan.target, v_where, countersign_data.policy_number('hard_max_rows', p_plan.relation) + 1);
+                    p_plan.target, v_where, p_cap + 1);
   end if;
 
   -- before is the row's image before, after the one after, each one value
@@ -67,4 +67,4 @@ begin
     least(countersign_data.policy_number('sample_rows', p_plan.relation), 100));
 end
 $$;
-comment on function countersign_data.dml_sql(countersign_data.plan) is 'SQL of a write: the read-only probe that counts up to the cap, and the statement that runs, counts, samples and hashes in one pass.';
+comment on function countersign_data.dml_sql(countersign_data.plan, bigint) is 'SQL of a write: the read-only probe that counts up to the cap, and the statement that runs, counts, samples and hashes in one pass.';

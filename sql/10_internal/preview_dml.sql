@@ -24,10 +24,10 @@ begin
     return countersign_data.record_refusal(v_call, v_refusal);
   end if;
 
-  v_sql := countersign_data.dml_sql(p_plan);
+  v_cap := countersign_data.policy_number('hard_max_rows', p_plan.relation);
+  v_sql := countersign_data.dml_sql(p_plan, v_cap);
   p_plan.run_probe := v_sql.probe;
   p_plan.run_statement := v_sql.statement;
-  v_cap := countersign_data.policy_number('hard_max_rows', p_plan.relation);
   perform set_config('lock_timeout', countersign_data.preview_lock_timeout(p_plan.relation), true);
   v_run := countersign_exec.run_dml(v_sql.probe, v_sql.statement, countersign_data.bound_params(p_plan), v_cap, null, null);
   v_call.duration_ms := extract(milliseconds from clock_timestamp() - v_started)::integer;

@@ -7,7 +7,7 @@ select left(q.token::text, 8) as plan,
        q.login as requested_by,
        countersign_data.wrapped(left(countersign_data.visible_text(q.statement), 300), 62) as statement,
        countersign_data.wrapped(left(countersign_data.visible_text(q.reason), 300), 62) as agent_says,
-       countersign_data.wrapped(array_to_string(q.gate, E'\n'), 62) as why_it_waits,
+       countersign_data.wrapped(countersign_data.visible_text(array_to_string(q.gate, E'\n')), 62) as why_it_waits,
        q.token as plan_token,
        q.created_at as requested_at,
        q.expires_at

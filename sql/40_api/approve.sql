@@ -7,6 +7,7 @@ set standard_conforming_strings = on
 set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_context text;

@@ -8,6 +8,7 @@ set standard_conforming_strings = on
 set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
+set plan_cache_mode = force_generic_plan
 as $$
   select c.check_name, case when c.found is null then 'ok' else c.severity end, coalesce(c.found, 'ok'), case when c.found is not null then c.hint end
   from (

@@ -8,6 +8,7 @@ set standard_conforming_strings = on
 set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_plan jsonb := countersign.plan_detail(p_token);
@@ -19,14 +20,15 @@ begin
   return query
   select f.field, countersign_data.wrapped(countersign_data.visible_text(f.value), 60)
   from (
-    values
+    select f.place, 0 as nth, f.field, f.value
+    from (values
       (1, 'plan', v_plan->>'plan_token'),
       (2, 'state', v_plan->>'status'),
       (3, 'target', coalesce(v_plan->>'target', '(schema)') || case when (v_plan->>'whole_table')::boolean then '   WHOLE TABLE' else '' end),
       (4, 'rows', format('%s in %s, %s in all tables', v_plan->>'affected_rows', v_plan->>'target', v_plan->>'total_rows') || case when v_plan ? 'migration' then null else '' end),
       (6, 'why it waits', (select string_agg(g.value, E'\n') from jsonb_array_elements_text(v_plan->'gate') g)),
       (7, 'statement', v_plan->>'statement'),
-      (8, 'params', nullif(left(v_plan->>'params', 2000), '[]')),
+      (8, 'params', countersign_data.cut(nullif(v_plan->>'params', '[]'), 2000)),
       (10, 'locks', (select string_agg(concat_ws(' ', l.value->>'mode', 'on', l.value->>'table'), E'\n') from jsonb_array_elements(v_plan->'migration'->'locks') l)),
       (11, 'rewrites', (select string_agg(format('%s (about %s rows)', l.value->>'table', l.value->>'rows_estimate'), E'\n') from jsonb_array_elements(v_plan->'migration'->'rewrites') l)),
       (12, 'rows lost', (select string_agg(format('%s: about %s', l.value->>'object', l.value->>'rows'), E'\n') from jsonb_array_elements(v_plan->'migration'->'rows_lost_estimate') l)),
@@ -36,23 +38,23 @@ begin
           case when (t.value->>'may_reach_outside')::boolean then '(MAY REACH OUTSIDE THE DATABASE)' end), E'\n') from jsonb_array_elements(v_plan->'triggers') t)),
       (17, 'undo', concat_ws(': ', v_plan->'undo'->>'kind', v_plan->'undo'->>'why')),
       (18, 'asked by', concat_ws(' / ', v_plan->>'requested_by', v_plan->>'caller_id')),
-      (19, 'agent says', coalesce('(unverified) ' || left(regexp_replace(v_plan->>'reason', '\s+', ' ', 'g'), 500), '(nothing)')),
+      (19, 'agent says', coalesce('(unverified) ' || countersign_data.cut(regexp_replace(v_plan->>'reason', '\s+', ' ', 'g'), 500), '(nothing)')),
       (20, 'asked at', v_plan->>'requested_at'),
       (21, 'expires at', v_plan->>'expires_at'),
       (23, 'decide', case when v_plan->>'status' = 'awaiting_approval' then
-        format(E'select * from countersign.approve(%1$L, \'note\');\nselect * from countersign.reject(%1$L, \'reason\');', left(v_plan->>'plan_token', 8)) end)
+        format(E'select * from countersign.approve(%1$L, \'note\');\nselect * from countersign.reject(%1$L, \'reason\');', left(v_plan->>'plan_token', 8)) end)) as f(place, field, value)
     union all
-    select 5, 'effect', format('%s: %s inserted, %s updated, %s deleted%s', e.value->>'table', e.value->>'inserted', e.value->>'updated', e.value->>'deleted',
+    select 5, e.ordinality, 'effect', format('%s: %s inserted, %s updated, %s deleted%s', e.value->>'table', e.value->>'inserted', e.value->>'updated', e.value->>'deleted',
       case when (e.value->>'writable')::boolean then '' else ' (OUTSIDE THE ALLOWLIST)' end)
-    from jsonb_array_elements(v_plan->'effects') e
+    from jsonb_array_elements(v_plan->'effects') with ordinality e
     union all
-    select 9, 'row', concat_ws(E'\n', c.value->>'key', '- ' || left(nullif(c.value->'before', 'null')::text, 1000), '+ ' || left(nullif(c.value->'after', 'null')::text, 1000))
-    from jsonb_array_elements(v_plan->'changes') c
+    select 9, c.ordinality, 'row', concat_ws(E'\n', c.value->>'key', '- ' || countersign_data.cut(nullif(c.value->'before', 'null')::text, 1000), '+ ' || countersign_data.cut(nullif(c.value->'after', 'null')::text, 1000))
+    from jsonb_array_elements(v_plan->'changes') with ordinality c
     union all
-    select 22, 'event', concat_ws(' ', t.value->>'ts', t.value->>'status', t.value->>'code', t.value->>'by', t.value->>'note')
-    from jsonb_array_elements(v_plan->'timeline') t) as f(place, field, value)
+    select 22, t.ordinality, 'event', concat_ws(' ', t.value->>'ts', t.value->>'status', t.value->>'code', t.value->>'by', t.value->>'note')
+    from jsonb_array_elements(v_plan->'timeline') with ordinality t) as f(place, nth, field, value)
   where f.value is not null
-  order by f.place;
+  order by f.place, f.nth;
 end
 $$;
 comment on function countersign.show(text) is 'Approver: everything about one plan, readable in 80 columns; facts first, the agent''s words last and marked.';

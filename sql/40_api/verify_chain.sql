@@ -8,6 +8,7 @@ set standard_conforming_strings = on
 set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
+set plan_cache_mode = force_generic_plan
 as $$
   select e.chain, e.seq, p.problem
   from (select ev as row, ev.*, lag(ev.hash) over (partition by ev.chain order by ev.seq) as hash_before, lag(ev.seq) over (partition by ev.chain order by ev.seq) as seq_before

@@ -19,11 +19,10 @@ set intervalstyle = 'iso_8601'
 set timezone = 'UTC'
 set bytea_output = 'hex'
 set extra_float_digits = 1
+set plan_cache_mode = auto
 set client_min_messages = error
 as $$
 declare
-  -- what a trigger could write of the system's: large objects, and the catalogs that DDL always touches
-  c_catalogs constant oid[] := '{pg_catalog.pg_largeobject, pg_catalog.pg_largeobject_metadata, pg_catalog.pg_class, pg_catalog.pg_proc}'::pg_catalog.regclass[]::oid[];
   v_run constant text := 'countersign_' || pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '');
   v_preview constant boolean := p_expected_digest is null;
   v_row record;
@@ -77,13 +76,14 @@ begin
       end if;
     end if;
 
-    -- 3. run, measure, compare
+    -- 3. run, measure, compare. Counted are the application's tables, and of the system's what a trigger could write:
+    -- large objects (2613, 2995), and pg_proc and pg_class, which DDL always touches
     if verdict is null then
       begin
         select coalesce(pg_catalog.jsonb_object_agg(x.oid::text, pg_catalog.jsonb_build_array(x.i, x.u, x.d)), '{}') into v_before
         from (select c.oid, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) as i, pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) as u,
                      pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) as d
-              from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid = any(c_catalogs)) and c.relkind in ('r', 'm')) x
+              from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid in (1255, 1259, 2613, 2995)) and c.relkind in ('r', 'm')) x
         where x.i > 0 or x.u > 0 or x.d > 0;
 
         for v_row in execute 'execute ' || v_run || case when v_args = '{}' then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
@@ -99,7 +99,7 @@ begin
                      pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) - coalesce((v_before->c.oid::text->>0)::bigint, 0) as i,
                      pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) - coalesce((v_before->c.oid::text->>1)::bigint, 0) as u,
                      pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) - coalesce((v_before->c.oid::text->>2)::bigint, 0) as d
-              from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid = any(c_catalogs)) and c.relkind in ('r', 'm')) x
+              from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid in (1255, 1259, 2613, 2995)) and c.relkind in ('r', 'm')) x
         where x.i > 0 or x.u > 0 or x.d > 0;
         -- TRUNCATE (and DDL) in a trigger leaves no row counter, but it must hold this lock; without triggers nothing can
         select pg_catalog.min(l.relation::pg_catalog.regclass::text) into truncated

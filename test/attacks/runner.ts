@@ -1,0 +1,137 @@
+/** Plays the rows of a table. What must hold after every attack is checked here, once, and not said in the rows. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/client.js';
+import type { Args, Answered, Attack, ByPath, Measured, Previewed, Refused, Stale } from './attack.js';
+import { SECRET } from './shop.js';
+import { createWorld, type World } from './world.js';
+
+const READS = new Set(['query', 'explain_plan']);
+
+/** Tools that want a reason get one; explain_plan and execute_plan take none. */
+const withReason = (tool: string, args: Args): Args => (['explain_plan', 'execute_plan'].includes(tool) ? args : { reason: 'a test', ...args });
+
+const shown = (args: Args): string => {
+  const said = JSON.stringify(Object.keys(args).length === 1 ? Object.values(args)[0] : args);
+  return said.length > 110 ? `${said.slice(0, 107)}…` : said;
+};
+
+/** A line for each effect, so that a difference reads well. */
+function effectsOf(detail: Record<string, unknown>): Record<string, number[]> {
+  const effects = detail['effects'] as { table: string; inserted: number; updated: number; deleted: number }[];
+  return Object.fromEntries(effects.map((e) => [e.table, [e.inserted, e.updated, e.deleted]]));
+}
+
+export function expectMeasured(detail: Record<string, unknown>, measured: Measured): void {
+  expect({ status: detail['status'], affected: detail['affected_rows'], total: detail['total_rows'] })
+    .toEqual({ status: measured.status, affected: measured.affected, total: measured.total });
+  if (measured.effects) expect(effectsOf(detail)).toEqual(measured.effects);
+  if (measured.gate) expect((detail['gate'] as string[]).join('\n')).toMatch(measured.gate);
+}
+
+export function expectNoSecret(answer: unknown): void {
+  expect(typeof answer === 'string' ? answer : JSON.stringify(answer)).not.toContain(SECRET);
+}
+
+/** Nothing of the application changes, whatever is answered. */
+async function leavesNoTrace<T>(world: World, work: () => Promise<T>): Promise<T> {
+  const before = await world.fingerprint();
+  const result = await work();
+  expect(await world.fingerprint()).toBe(before);
+  return result;
+}
+
+const codes = (code: Refused['code']): ByPath => (typeof code === 'string' ? { tool: code, sql: code } : code);
+
+async function playRefused(world: World, { tool, code }: Refused, input: Args): Promise<void> {
+  const expected = codes(code);
+  await leavesNoTrace(world, async () => {
+    const events = await world.refusals(expected.tool);
+    const answer = await world.tool(tool, withReason(tool, input));
+    expect(answer.code, answer.text.slice(0, 500)).toBe(expected.tool);
+    expect(answer.content).toMatchObject({ message: expect.stringMatching(/./) as string, hint: expect.stringMatching(/./) as string });
+    expectNoSecret(answer.text);
+    expect(await world.refusals(expected.tool)).toBeGreaterThan(events);
+
+    const outcome = await world.sql(tool, input);
+    expect(outcome.code ?? 'readable', JSON.stringify(outcome).slice(0, 500)).toBe(expected.sql);
+    expectNoSecret(outcome);
+    // Were the check wrong, the reader's login and its read-only transaction would still have to hold.
+    if (READS.has(tool) && typeof input['statement'] === 'string') expectNoSecret(await world.readUnchecked(input['statement']));
+  });
+}
+
+async function playAnswered(world: World, { rows }: Answered, input: Args): Promise<void> {
+  await leavesNoTrace(world, async () => {
+    const answer = await world.tool('query', withReason('query', input));
+    expect(answer.code, answer.text.slice(0, 500)).toBeNull();
+    expect(answer.content['rows']).toEqual(rows);
+    expectNoSecret(answer.text);
+  });
+}
+
+async function playPreviewed(world: World, { tool, measured }: Previewed, input: Args): Promise<void> {
+  await leavesNoTrace(world, async () => {
+    const answer = await world.tool(tool, withReason(tool, input));
+    expect(answer.code, answer.text.slice(0, 500)).toBeNull();
+    expectMeasured(answer.content, measured);
+    expectNoSecret(answer.text);
+    const outcome = await world.sql(tool, input);
+    expect(outcome.code, JSON.stringify(outcome).slice(0, 500)).toBeNull();
+    expectMeasured(outcome.detail ?? {}, measured);
+  });
+}
+
+/** A plan that may run: previewed, and approved by a human where it waits. */
+export async function readyPlan(world: World, tool: string, input: Args): Promise<{ plan_token: string; statement: string; params: unknown[]; detail: Record<string, unknown> }> {
+  const preview: Outcome = await world.sql(tool, input);
+  expect(preview.code, JSON.stringify(preview).slice(0, 500)).toBeNull();
+  const detail = preview.detail ?? {};
+  const [plan_token, statement, params] = [String(detail['plan_token']), String(detail['statement']), detail['params'] as unknown[]];
+  if (detail['status'] === 'awaiting_approval') expect(await world.alice.approve(plan_token, null, 'psql')).toMatchObject({ ok: true });
+  return { plan_token, statement, params, detail };
+}
+
+async function playStale(world: World, row: Stale): Promise<void> {
+  const plan = await readyPlan(world, row.tool, row.input);
+  if (row.measured) expectMeasured(plan.detail, row.measured);
+  if (row.between) await world.admin(row.between);
+  const { plan_token, statement, params } = plan;
+  await leavesNoTrace(world, async () => {
+    const outcome = await world.sql('execute_plan', { plan_token, statement, params });
+    expect(outcome.code, JSON.stringify(outcome).slice(0, 500)).toBe(row.code);
+    // It is over, or it can be tried again: in no case does a second try do what the first one did not.
+    expect((await world.tool('execute_plan', { plan_token, statement, params })).code).toBe(row.code);
+  });
+}
+
+function registerInputs(row: Attack, world: () => World): void {
+  switch (row.kind) {
+    case 'refused': return row.inputs.forEach((input) => test(`${label(row)}: ${shown(input)}`, () => playRefused(world(), row, input)));
+    case 'answered': return row.inputs.forEach((input) => test(`${label(row)}: ${shown(input)}`, () => playAnswered(world(), row, input)));
+    case 'previewed': return row.inputs.forEach((input) => test(`${label(row)}: ${shown(input)}`, () => playPreviewed(world(), row, input)));
+    case 'stale': return void test(label(row), () => playStale(world(), row));
+    case 'story': return void test(label(row), () => row.play(world()));
+  }
+}
+
+const label = ({ ids, title }: Attack): string => `${ids.join(' ')}${ids.length > 0 ? ' ' : ''}${title}`;
+
+/** A row with a setup, or one that changes rows, has a database of its own; the others share one. */
+const wantsItsOwn = (row: Attack): boolean => row.setup !== undefined || row.kind === 'stale' || row.kind === 'story';
+
+function withWorld(setup: () => Promise<World>, register: (world: () => World) => void): void {
+  let made: World | undefined;
+  beforeAll(async () => { made = await setup(); });
+  afterAll(async () => { await made?.close(); });
+  register(() => made as World);
+}
+
+export function playAttacks(name: string, rows: readonly Attack[]): void {
+  const shared = rows.filter((row) => !wantsItsOwn(row));
+  if (shared.length > 0) {
+    describe(name, () => withWorld(() => createWorld(), (world) => { for (const row of shared) registerInputs(row, world); }));
+  }
+  for (const row of rows.filter(wantsItsOwn)) {
+    describe(name, () => withWorld(() => createWorld(row.setup), (world) => registerInputs(row, world)));
+  }
+}

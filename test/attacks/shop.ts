@@ -1,0 +1,39 @@
+/** The small shop that every attack starts from. Whatever an agent must never see holds the text `s3cr3t`. */
+
+export const SECRET = 's3cr3t';
+
+/** Made by the tables' owner. */
+export const TABLES = `
+create table public.customers (id integer primary key, email text not null, name text, balance numeric not null default 0, ssn text);
+create table public.orders (id integer primary key, customer_id integer not null references public.customers on delete cascade,
+  status text not null default 'open', total numeric not null default 0);
+create table public.order_items (id integer primary key, order_id integer not null references public.orders on delete cascade, sku text, qty integer);
+create table public.secrets (id integer primary key, token text);
+insert into public.customers select n, 'user' || n || '@example.com', 'name' || n, n * 10, 's3cr3t-ssn-' || n from generate_series(1, 100) n;
+insert into public.orders select n, 1 + n % 100, case when n % 3 = 0 then 'done' else 'open' end, n from generate_series(1, 300) n;
+insert into public.order_items select n, 1 + n % 300, 'sku' || n % 7, n % 5 from generate_series(1, 900) n;
+insert into public.secrets values (1, 's3cr3t-alpha'), (2, 's3cr3t-bravo')`;
+
+/** Customers without their ssn and orders are readable and writable; items and secrets are not. Ten rows are many here. */
+export const ALLOWLIST = `
+select countersign.allow('read', 'public.customers', array['id', 'email', 'name', 'balance']);
+select countersign.allow('read', 'public.orders');
+select countersign.allow('write', 'public.customers');
+select countersign.allow('write', 'public.orders');
+select countersign.set_policy('approval_required_above_rows', '10');
+select countersign.set_policy('hard_max_rows', '2000');
+select countersign.set_policy('ungated_rows_per_hour', '100000')`;
+
+/** A function that writes when called, whoever calls it, and remembers every call in a sequence, which no rollback undoes. */
+export const BUMP = `
+create table public.sink (n integer, who text);
+create sequence public.calls;
+create function public.bump() returns integer language plpgsql security definer as
+  $$begin perform nextval('public.calls'); insert into public.sink values (1, session_user); return 1; end$$;`;
+
+/** One value that changes when a row of the application does; compared before and after each attack. */
+export const FINGERPRINT = `
+select string_agg(t.name || ':' || coalesce((xpath('/row/f/text()', query_to_xml(
+    format('select md5(string_agg(x::text, %L order by x::text)) as f from %s x', '|', t.name), true, true, '')))[1]::text, '-'), ' ' order by t.name) as data
+from (select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p') and not c.relispartition and n.nspname !~ '^(pg_|countersign|information_schema)' and c.reltuples < 50000) t`;

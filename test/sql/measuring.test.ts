@@ -1,0 +1,245 @@
+/** What is measured is what really happens: triggers, cascades, partitions, deferred constraints, locks and time. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase } from '../harness/database.js';
+import { allow, createShop, createTrigger, dropTrigger, one, setPolicy } from './application.js';
+import { accepted, approve, execute, previewDelete, previewInsert, previewUpdate, sqlstate } from './calls.js';
+
+const db = await createTestDatabase();
+const [admin, agent, alice, owner] = [db.as('admin'), db.as('agent'), db.as('alice'), db.as('owner')];
+
+beforeAll(async () => {
+  await createShop(db);
+  await setPolicy(db, 'ungated_rows_per_hour', '1000000');
+});
+
+describe('triggers', () => {
+  test('a table with an updated_at trigger can be updated, and a later preview of the same rows too', async () => {
+    for (const segment of ['a', 'b', 'a']) {
+      const preview = accepted(await previewUpdate(agent, 'customers', { segment }, 'id between $1 and $2', [50, 52]));
+      expect(preview.detail).toMatchObject({ status: 'previewed', affected_rows: 3, total_rows: 3, triggers: [{ table: 'public.customers', trigger: 'touch', function: 'public.touch', may_reach_outside: false }] });
+      expect(await execute(agent, preview)).toMatchObject({ ok: true, detail: { affected_rows: 3 } });
+    }
+    expect(await one(db, 'select count(*) from customers where segment = \'a\' and updated_at > now() - interval \'1 minute\'')).toBe('3');
+  });
+
+  test('a trigger that touched the row between preview and execution changes the row, and that is seen', async () => {
+    const preview = accepted(await previewUpdate(agent, 'customers', { segment: 'c' }, 'id = 53'));
+    await owner.query('update customers set active = active where id = 53');
+    expect(await execute(agent, preview)).toMatchObject({ ok: false, code: 'ROWSET_CHANGED', detail: { changed: { altered: ['id=53'] } } });
+  });
+
+  test('a BEFORE trigger that drops rows: what is counted is what stays', async () => {
+    await createTrigger(db, 'stock', 'keep', 'before delete', 'if old.id % 2 = 0 then return null; end if; return old;');
+    const preview = accepted(await previewDelete(agent, 'stock', 'id between 101 and 110'));
+    expect(preview.detail).toMatchObject({ affected_rows: 5, total_rows: 5 });
+    expect(await execute(agent, preview)).toMatchObject({ ok: true, detail: { affected_rows: 5 } });
+    expect(await one(db, 'select count(*) from stock where id between 101 and 110')).toBe('5');
+    await dropTrigger(db, 'stock', 'keep');
+  });
+
+  test('a trigger that writes a hundred rows for each is counted, by the sum, against the line', async () => {
+    await owner.query('create table ledger (stock_id bigint, n integer)');
+    await allow(db, 'ledger');
+    await createTrigger(db, 'stock', 'book', 'after update', 'insert into public.ledger select new.id, g from generate_series(1, 100) g; return null;');
+    const preview = accepted(await previewUpdate(agent, 'stock', { amount: 5 }, 'id = 200'));
+    expect(preview.detail).toMatchObject({ status: 'awaiting_approval', affected_rows: 1, total_rows: 101 });
+    expect(preview.detail.effects).toContainEqual({ table: 'public.ledger', inserted: 100, updated: 0, deleted: 0, writable: true });
+    await dropTrigger(db, 'stock', 'book');
+  });
+
+  test('a trigger that writes outside the allowlist gates, as definer; as the writer it fails', async () => {
+    await createTrigger(db, 'stock', 'leak', 'after insert', 'update public.secrets set token = \'x\'; return null;', { definer: true });
+    const preview = accepted(await previewInsert(agent, 'stock', ['id', 'amount'], [[700_001, 1]]));
+    expect(preview.detail).toMatchObject({ status: 'awaiting_approval', gate: ['It reaches public.secrets by a cascade or a trigger, outside the write allowlist.'] });
+    accepted(await approve(alice, preview));
+    expect(await execute(agent, preview)).toMatchObject({ ok: true, detail: { total_rows: 2 } });
+    await admin.query('alter function public.leak() security invoker');
+    expect(await previewInsert(agent, 'stock', ['id', 'amount'], [[700_002, 1]])).toMatchObject({ ok: false, detail: { sqlstate: '42501' } });
+    await dropTrigger(db, 'stock', 'leak');
+  });
+
+  test('a trigger that fakes the rollback signal does not fake a preview', async () => {
+    await createTrigger(db, 'stock', 'fake', 'before delete', 'raise exception using errcode = \'CSRB0\', message = \'1\';');
+    expect(await previewDelete(agent, 'stock', 'id = 300')).toMatchObject({ ok: false, code: 'STATEMENT_FAILED' });
+    await dropTrigger(db, 'stock', 'fake');
+  });
+
+  test('a trigger that truncates cannot be measured and is refused', async () => {
+    await createTrigger(db, 'stock', 'wipe', 'after delete', 'truncate public.ledger; return null;', { each: 'statement', definer: true });
+    expect(await previewDelete(agent, 'stock', 'id = 300')).toMatchObject({ ok: false, code: 'UNSUPPORTED_STATEMENT', message: expect.stringContaining('ledger') });
+    await dropTrigger(db, 'stock', 'wipe');
+  });
+});
+
+describe('cascades', () => {
+  test('SET NULL is counted as an update of the rows that refer', async () => {
+    await owner.query('create table staff (id integer primary key, boss integer references staff on delete set null); insert into staff select g, case when g > 1 then 1 end from generate_series(1, 8) g');
+    await allow(db, 'staff');
+    const preview = accepted(await previewDelete(agent, 'staff', 'id = 1'));
+    expect(preview.detail).toMatchObject({ affected_rows: 1, total_rows: 8, effects: [{ table: 'public.staff', inserted: 0, updated: 7, deleted: 1, writable: true }] });
+    expect(await execute(agent, preview)).toMatchObject({ ok: true, detail: { total_rows: 8 } });
+    expect(await one(db, 'select count(*) from staff where boss is null')).toBe('7');
+  });
+
+  test('a cascade into a table that agents may not write gates', async () => {
+    await owner.query('create table visits (customer_id bigint references customers on delete cascade); insert into visits select 60 from generate_series(1, 4)');
+    const preview = accepted(await previewDelete(agent, 'customers', 'id = 60'));
+    expect(preview.detail).toMatchObject({ status: 'awaiting_approval', total_rows: 14, gate: ['It reaches public.visits by a cascade or a trigger, outside the write allowlist.'] });
+    expect(preview.detail.effects).toContainEqual({ table: 'public.visits', inserted: 0, updated: 0, deleted: 4, writable: false });
+    accepted(await approve(alice, preview));
+    expect(await execute(agent, preview)).toMatchObject({ ok: true, detail: { affected_rows: 1, total_rows: 14 } });
+    expect(await one(db, 'select count(*) from visits')).toBe('0');
+  });
+
+  test('more rows under the cascade than were previewed: nothing is done', async () => {
+    const preview = accepted(await previewDelete(agent, 'customers', 'id = 61'));
+    await owner.query('insert into orders (customer_id) values (61)');
+    const outcome = await execute(agent, preview);
+    expect(outcome).toMatchObject({ ok: false, code: 'EFFECTS_CHANGED', detail: { status: 'stale' } });
+    expect(await one(db, 'select count(*) from customers where id = 61')).toBe('1');
+  });
+});
+
+describe('partitioned tables', () => {
+  beforeAll(async () => {
+    await owner.query(`
+      create table reading (id bigint, day date not null, value numeric, primary key (id, day)) partition by range (day);
+      create table reading_2024 partition of reading for values from ('2024-01-01') to ('2025-01-01');
+      create table reading_2025 partition of reading for values from ('2025-01-01') to ('2026-01-01') partition by list (id);
+      create table reading_2025_rest partition of reading_2025 default;
+      insert into reading select g, date '2024-12-01' + g, g from generate_series(0, 59) g`);
+    await allow(db, 'reading');
+  });
+
+  test('are written through their root and counted by partition', async () => {
+    const preview = accepted(await previewUpdate(agent, 'reading', { value: '1.50' }, 'id between 29 and 32'));
+    expect(preview.detail).toMatchObject({ status: 'previewed', affected_rows: 4, total_rows: 4 });
+    expect(preview.detail.effects.map((effect) => [effect.table, effect.updated, effect.writable])).toEqual([['public.reading_2024', 2, true], ['public.reading_2025_rest', 2, true]]);
+    expect(await execute(agent, preview)).toMatchObject({ ok: true, detail: { affected_rows: 4 } });
+    const gone = accepted(await previewDelete(agent, 'reading', 'id between 29 and 32'));
+    expect(await execute(agent, gone)).toMatchObject({ ok: true, detail: { affected_rows: 4 } });
+    const added = accepted(await previewInsert(agent, 'reading', ['id', 'day', 'value'], [[900, '2024-05-05', '1'], [901, '2025-05-05', null]]));
+    expect(await execute(agent, added)).toMatchObject({ ok: true, detail: { affected_rows: 2 } });
+  });
+
+  test('a row that moves to another partition is counted there and here', async () => {
+    const preview = accepted(await previewUpdate(agent, 'reading', { day: '2025-06-01' }, 'id = $1', [3]));
+    expect(preview.detail).toMatchObject({ affected_rows: 1, status: 'previewed', changes: [{ before: { day: '2024-12-04' }, after: { day: '2025-06-01' } }] });
+    expect(preview.detail.effects.map((effect) => [effect.table, effect.inserted, effect.deleted, effect.writable]).sort())
+      .toEqual([['public.reading_2024', 0, 1, true], ['public.reading_2025_rest', 1, 0, true]]);
+    expect(await execute(agent, preview)).toMatchObject({ ok: true });
+    expect(await one(db, 'select tableoid::regclass::text from reading where id = 3')).toBe('reading_2025_rest');
+  });
+
+  test('a partition itself is not writable: the parent is what the allowlist names', async () => {
+    expect(await previewDelete(agent, 'reading_2024', 'id = 4')).toMatchObject({ ok: false, code: 'NOT_WRITABLE' });
+    expect((await admin.query('select ok, code from countersign.allow(\'write\', \'reading_2024\')')).rows).toEqual([{ ok: false, code: 'INVALID_ARGUMENTS' }]);
+  });
+});
+
+describe('tables without a key', () => {
+  beforeAll(async () => {
+    await owner.query('create table log (at integer, line text); insert into log select g % 5, \'line \' || g % 3 from generate_series(1, 30) g');
+    await allow(db, 'log');
+  });
+
+  test('can be updated and deleted from, duplicates and all', async () => {
+    const update = accepted(await previewUpdate(agent, 'log', { line: 'new' }, 'at = 1'));
+    expect(update.detail).toMatchObject({ affected_rows: 6, changes: expect.arrayContaining([expect.objectContaining({ key: null })]) });
+    expect(await execute(agent, update)).toMatchObject({ ok: true, detail: { affected_rows: 6 } });
+    const gone = accepted(await previewDelete(agent, 'log', 'at = 1'));
+    expect(await execute(agent, gone)).toMatchObject({ ok: true, detail: { affected_rows: 6 } });
+  });
+
+  test('one duplicate more is another row set', async () => {
+    const preview = accepted(await previewDelete(agent, 'log', 'at = 2 and line = $1', ['line 1']));
+    await owner.query('insert into log select * from log where at = 2 and line = \'line 1\' limit 1');
+    expect(await execute(agent, preview)).toMatchObject({ ok: false, code: 'ROWSET_CHANGED' });
+  });
+});
+
+describe('constraints', () => {
+  test('a deferred foreign key fails in the preview, not after the approval', async () => {
+    await owner.query('create table parts (id integer primary key, part_of integer references parts deferrable initially deferred); insert into parts values (1, null), (2, 1)');
+    await allow(db, 'parts');
+    expect(await previewDelete(agent, 'parts', 'id = 1')).toMatchObject({ ok: false, code: 'STATEMENT_FAILED', detail: { sqlstate: '23503' } });
+    expect(await previewInsert(agent, 'parts', ['id', 'part_of'], [[3, 99]])).toMatchObject({ ok: false, code: 'STATEMENT_FAILED', detail: { sqlstate: '23503' } });
+    expect(await execute(agent, accepted(await previewDelete(agent, 'parts', 'id in (1, 2)')))).toMatchObject({ ok: true, detail: { affected_rows: 2 } });
+  });
+
+  test('a deferred trigger acts in the preview, so that what it does is counted', async () => {
+    await db.as('admin').query(`create function public.later() returns trigger language plpgsql security definer as $$ begin delete from public.orders where customer_id = 70; return null; end $$;
+      create constraint trigger later after insert on public.stock deferrable initially deferred for each row execute function public.later()`);
+    const preview = accepted(await previewInsert(agent, 'stock', ['id', 'amount'], [[710_001, 1]]));
+    expect(preview.detail.effects).toContainEqual({ table: 'public.orders', inserted: 0, updated: 0, deleted: 3, writable: true });
+    await dropTrigger(db, 'stock', 'later');
+  });
+
+  test('a refused value says which rule, never another row\'s data', async () => {
+    await owner.query('alter table customers add constraint name_is_short check (length(name) < 40), add unique (name)');
+    const duplicate = await previewInsert(agent, 'customers', ['id', 'name'], [[9000, 'customer 1']]);
+    expect(duplicate).toMatchObject({ ok: false, code: 'STATEMENT_FAILED', message: 'duplicate key value violates unique constraint "customers_name_key" (SQLSTATE 23505)' });
+    expect(JSON.stringify(duplicate)).not.toContain('already exists');
+    expect(await previewUpdate(agent, 'customers', { name: 'n'.repeat(41) }, 'id = 1')).toMatchObject({ ok: false, code: 'STATEMENT_FAILED', detail: { sqlstate: '23514' } });
+    expect(await previewUpdate(agent, 'customers', { name: null }, 'id = 1')).toMatchObject({ ok: false, code: 'STATEMENT_FAILED', detail: { sqlstate: '23502' } });
+    const cast = await previewDelete(agent, 'customers', 'name::integer = 1');
+    expect(cast).toMatchObject({ ok: false, code: 'STATEMENT_FAILED', detail: { sqlstate: '22P02' } });
+    expect(JSON.stringify(cast)).not.toMatch(/customer \d/);
+  });
+});
+
+describe('time and locks', () => {
+  test('a preview that meets a lock gives up with LOCK_TIMEOUT before production could be hurt, and can be repeated', async () => {
+    const other = await db.connect('owner');
+    await other.query('begin');
+    await other.query('update stock set amount = 8 where id = 400');
+    expect(await previewDelete(agent, 'stock', 'id = 400')).toMatchObject({ ok: false, code: 'LOCK_TIMEOUT', hint: 'Try again in a moment.' });
+    expect(await one(db, 'select status || \' \' || code from countersign_data.event order by id desc limit 1')).toBe('refused LOCK_TIMEOUT');
+    await other.query('rollback');
+    await other.end();
+    expect(await previewDelete(agent, 'stock', 'id = 400')).toMatchObject({ ok: true });
+  });
+
+  test('an execution that meets a lock answers LOCK_TIMEOUT and stays executable', async () => {
+    await setPolicy(db, 'lock_timeout', '150 milliseconds');
+    const preview = accepted(await previewDelete(agent, 'stock', 'id = 401'));
+    const other = await db.connect('owner');
+    await other.query('begin');
+    await other.query('update stock set amount = 8 where id = 401');
+    expect(await execute(agent, preview)).toMatchObject({ ok: false, code: 'LOCK_TIMEOUT' });
+    await other.query('rollback');
+    await other.end();
+    expect(await execute(agent, preview)).toMatchObject({ ok: true });
+    await setPolicy(db, 'lock_timeout', null);
+  });
+
+  test('a statement that runs too long answers STATEMENT_TIMEOUT with its event, within the session\'s limit', async () => {
+    const client = await db.connect('agent');
+    await client.query('set statement_timeout = 300');
+    const before = await one(db, 'select count(*) from stock');
+    const slow = '(select count(*) from stock a, stock b, stock c where a.amount + b.amount + c.amount = $1) = 0';
+    expect(await previewDelete(client, 'stock', slow, [-1])).toMatchObject({ ok: false, code: 'STATEMENT_TIMEOUT' });
+    expect(await one(db, 'select status || \' \' || code from countersign_data.event order by id desc limit 1')).toBe('refused STATEMENT_TIMEOUT');
+    expect(await one(db, 'select count(*) from stock')).toBe(before);
+    await client.end();
+  });
+
+  test('the session\'s defaults carry the policy\'s limits', async () => {
+    await setPolicy(db, 'statement_timeout', '7 seconds');
+    const { rows } = await agent.query<{ name: string; value: string }>('select * from countersign.session_defaults()');
+    const defaults = Object.fromEntries(rows.map((row) => [row.name, row.value]));
+    expect(defaults).toMatchObject({ statement_timeout: '7000ms', lock_timeout: '2000ms', search_path: 'pg_catalog, public, pg_temp', timezone: 'UTC' });
+    for (const { name, value } of rows) expect(await sqlstate(agent.query(`set ${name} to ${name === 'search_path' ? value : `'${value}'`}`))).toBe('ok');
+    await setPolicy(db, 'statement_timeout', null);
+  });
+});
+
+test('zero rows: a plan of nothing may run, and if rows have come meanwhile it does not', async () => {
+  for (const preview of [await previewDelete(agent, 'stock', 'id = -1'), await previewUpdate(agent, 'stock', { amount: 1 }, 'id = -1')]) {
+    expect(preview).toMatchObject({ ok: true, detail: { status: 'previewed', affected_rows: 0, total_rows: 0, effects: [], sample_rows: [], changes: [] } });
+    expect(await execute(agent, preview)).toMatchObject({ ok: true, detail: { affected_rows: 0 } });
+  }
+  const preview = accepted(await previewDelete(agent, 'stock', 'id = -1'));
+  await owner.query('insert into stock values (-1, 0)');
+  expect(await execute(agent, preview)).toMatchObject({ ok: false, code: 'ROWSET_CHANGED', detail: { changed: { rows_added: 1, added: ['id=-1'] } } });
+});
