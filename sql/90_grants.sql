@@ -49,7 +49,7 @@ grant execute on function
   countersign.record_read(text, text, jsonb, text, text, bigint, integer, text, text),
   countersign.record_refusal(text, text, text, text, text, jsonb, text),
   countersign.session_defaults(),
-  countersign.preflight(text),
+  countersign.preflight(text, boolean),
   countersign.version()
   to countersign_agent;
 

@@ -129,7 +129,6 @@ export function createClient(query: Query) {
       const [row] = await query('select countersign.plan_state($1) as state', [planToken]);
       return (row?.['state'] as string | null | undefined) ?? null;
     },
-
     planStatus: (planToken: string, callerId: string | null) =>
       outcome('select * from countersign.plan_status($1, $2)', [planToken, callerId]),
     describeSchema: (p: DescribeSchema) =>
@@ -153,10 +152,11 @@ export function createClient(query: Query) {
     },
     sessionDefaults: async (): Promise<{ name: string; value: string }[]> =>
       (await query('select name, value from countersign.session_defaults()')) as unknown as { name: string; value: string }[],
-    preflight: async (readerRole: string): Promise<Check[]> =>
+    /** The self-check: only what must stop a server, or (`all`) also what is worth mending. */
+    preflight: async (readerRole: string, all: boolean): Promise<Check[]> =>
       (await query(
-        'select check_name as "checkName", severity, message, hint from countersign.preflight($1)',
-        [readerRole],
+        'select check_name as "checkName", severity, message, hint from countersign.preflight($1, $2)',
+        [readerRole, all],
       )) as unknown as Check[],
     version: async (): Promise<number> => Number((await query('select countersign.version() as version'))[0]?.['version']),
   };

@@ -10,12 +10,10 @@ begin
     return countersign_data.refusal_of_error(p_facts->>'sqlstate', p_facts->>'message');
   end if;
 
-  select coalesce(n.nspname || '.', '') || p.proname into v_bad
-  from countersign_data.functions_reached(p_facts->'functions', p_facts->'operators', p_facts->'types') called
-  join pg_proc p on p.oid = called
-  join pg_namespace n on n.oid = p.pronamespace
-  where not countersign_data.function_is_allowed(p.oid, p_for_write)
-  order by 1
+  select (select n.nspname || '.' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace where p.oid = f) into v_bad
+  from countersign_data.functions_reached(p_facts->'functions', p_facts->'operators', p_facts->'types') f
+  where not countersign_data.function_is_allowed(f, p_for_write)
+  order by f
   limit 1;
   if found then
     return countersign_data.outcome_refused('UNSAFE_FUNCTION', format('The text calls %s(), which agent SQL may not call.', v_bad),
@@ -26,11 +24,13 @@ begin
   if p_for_write and ((p_facts->>'system_column')::boolean or (p_facts->>'tablesample')::boolean or (p_facts->>'locking')::boolean) then
     return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The text uses a system column, TABLESAMPLE or row locking.',
       'Name rows by their ordinary columns.');
+  elsif (p_facts->>'locking')::boolean then
+    return countersign_data.outcome_refused('NOT_A_SELECT', 'FOR UPDATE and FOR SHARE lock rows.', 'Leave the locking clause out; a read needs no lock.');
   end if;
 
   select r.oid::regclass::text into v_bad
   from (
-    select (x->>'oid')::oid as oid, coalesce((select array_agg(a::integer - 7) from regexp_split_to_table(nullif(x->>'columns', ''), ' +') a), '{}') as attnums
+    select (x->>'oid')::oid as oid, coalesce((select array_agg(a.value::integer - 7) from jsonb_array_elements(x->'columns') a), '{}') as attnums
     from jsonb_array_elements(p_facts->'relations') x
     union all  -- a relation whose columns could not be read off the tree counts as read whole
     select i.value::oid, array[0]

@@ -36,16 +36,24 @@ begin
     v_signs := v_signs || case when v_kinds[i] = 'sign' and v_tokens[i] ~ '^[-+*/<>=~!@#%^&|`?:]$' then v_tokens[i] else ' ' end;
   end loop;
 
+  with candidate as materialized (
+    select p.oid
+    from pg_proc p
+    where p.proname = any (v_called::name[])
+      or (p.oid >= 16384 and p.pronargs = 1 and p.proname = any (v_attributes::name[]) and (select t.typrelid <> 0 from pg_type t where t.oid = p.proargtypes[0]))
+    union all
+    select o.oprcode from pg_operator o where o.oid >= 16384 and strpos(v_signs, o.oprname::text) > 0 and not countersign_data.function_is_allowed(o.oprcode, false)
+    union all
+    select c.castfunc from pg_cast c
+    where c.oid >= 16384 and (strpos(v_signs, '::') > 0 or v_names && array['cast', 'type']) and c.castfunc <> 0 and not countersign_data.function_is_allowed(c.castfunc, false)
+    union all
+    select f
+    from pg_type t, countersign_data.functions_reached('[]', '[]', jsonb_build_array(t.oid::text)) f
+    where t.oid >= 16384 and t.typname = any (v_names::name[]) and not countersign_data.function_is_allowed(f, false)
+      and (t.typtype in ('d', 'r') or (t.typtype = 'c' and (select c.relkind = 'c' from pg_class c where c.oid = t.typrelid))))
   select n.nspname || '.' || p.proname into v_found
-  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-  where n.nspname !~ '^countersign' and n.nspname <> 'information_schema' and not countersign_data.migration_may_call(p.oid)
-    and (p.proname::text = any (v_called)
-      or (p.proname::text = any (v_attributes) and p.pronargs = 1 and p.oid >= 16384 and (select t.typrelid <> 0 from pg_type t where t.oid = p.proargtypes[0]))
-      or p.oid in (select o.oprcode from pg_operator o where o.oid >= 16384 and strpos(v_signs, o.oprname::text) > 0 and not countersign_data.function_is_allowed(o.oprcode, false))
-      or p.oid in (select c.castfunc from pg_cast c where c.oid >= 16384 and (strpos(v_signs, '::') > 0 or v_names && array['cast', 'type']) and not countersign_data.function_is_allowed(c.castfunc, false))
-      or p.oid in (select f from pg_type t, countersign_data.functions_reached('[]', '[]', jsonb_build_array(t.oid::text)) f
-                   where t.oid >= 16384 and t.typname::text = any (v_names) and (t.typtype = 'd' or t.typtype = 'r' or t.typrelid in (select c.oid from pg_class c where c.relkind = 'c'))
-                     and not countersign_data.function_is_allowed(f, false)))
+  from (select distinct c.oid from candidate c offset 0) c join pg_proc p on p.oid = c.oid join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname !~ '^countersign' and n.nspname <> 'information_schema' and not countersign_data.migration_may_call(c.oid)
   order by 1 limit 1;
   return v_found;
 end

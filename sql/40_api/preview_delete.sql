@@ -9,6 +9,7 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
   v_plan countersign_data.plan;

@@ -9,6 +9,7 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
   select e.chain, e.seq, p.problem
   from (select ev as row, ev.*, lag(ev.hash) over (partition by ev.chain order by ev.seq) as hash_before, lag(ev.seq) over (partition by ev.chain order by ev.seq) as seq_before

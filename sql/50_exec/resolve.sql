@@ -81,7 +81,7 @@ begin
     || pg_catalog.jsonb_build_object(
     -- relations with the columns read; attribute numbers are stored 7 higher, so that system columns have a place
     'relations', (
-      select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('oid', m[1], 'columns', pg_catalog.btrim(m[2]))), '[]')
+      select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('oid', m[1], 'columns', ('[' || pg_catalog.replace(pg_catalog.btrim(m[2]), ' ', ',') || ']')::jsonb)), '[]')
       from pg_catalog.regexp_matches(v_tree, ':relid ([1-9][0-9]*)[^{}]*:selectedCols \(b([0-9 ]*)\)', 'g') m),
     'system_column', v_tree ~ ':varattno -[0-9]',
     'tablesample', pg_catalog.strpos(v_tree, 'TABLESAMPLE') > 0,

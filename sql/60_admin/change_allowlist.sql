@@ -14,7 +14,8 @@ declare
   v_name text;
   v_kind "char";
   v_columns text := '';
-  v_readable text;
+  v_sequence text;
+  v_readable text[];
 begin
   if p_verb = 'function' then
     return countersign.change_allowed_function(p_grant, p_name);
@@ -37,49 +38,31 @@ begin
   end if;
 
   if p_grant then
-    execute format('grant usage on schema %s to countersign_reader, countersign_writer, countersign_analyst', split_part(v_name, '.', 1));
+    execute format('grant usage on schema %s to countersign_reader, countersign_writer, countersign_analyst',
+      (select c.relnamespace::regnamespace from pg_class c where c.oid = v_relation));
   end if;
   if p_verb = 'read' then
-    -- narrowing to columns must not leave a grant on the whole table behind, which would win
-    execute format('revoke select on %s from countersign_reader, countersign_writer', v_name);
-    if p_grant then
-      execute format('grant select%s on %s to countersign_reader, countersign_writer', v_columns, v_name);
-      if p_columns is not null and v_kind in ('r', 'p') then
-        -- before 18 the image of a row before an update is found by its place
-        execute format('grant select (ctid, tableoid) on %s to countersign_writer', v_name);
-      end if;
-    elsif p_columns is not null then
-      execute format('revoke select%s on %s from countersign_reader, countersign_writer', v_columns, v_name);
-    end if;
+    perform countersign.change_privilege(p_grant, 'select', 'countersign_reader', v_relation, p_columns);
   else
-    if p_grant then
-      execute format('grant insert%1$s, update%1$s on %2$s to countersign_writer', v_columns, v_name);
-      if p_columns is null then
-        execute format('grant delete on %s to countersign_writer', v_name);
-      end if;
-      -- the writer reads what the reader reads, never more: else a preview would be an oracle
-      v_readable := (select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_attribute a
-                     where a.attrelid = v_relation and a.attnum > 0 and not a.attisdropped and has_column_privilege('countersign_reader', v_relation, a.attnum, 'SELECT'));
-      execute format('revoke select on %s from countersign_writer', v_name);
-      if has_table_privilege('countersign_reader', v_relation, 'SELECT') then
-        execute format('grant select on %s to countersign_writer', v_name);
-      elsif v_readable is not null then
-        execute format('grant select (%s, ctid, tableoid) on %s to countersign_writer', v_readable, v_name);
-      end if;
-      -- serial columns draw from a sequence of their own
-      for v_readable in
-        select d.objid::regclass::text from pg_depend d join pg_class s on s.oid = d.objid and s.relkind = 'S'
-        where d.refobjid = v_relation and d.deptype = 'a' and d.classid = 'pg_class'::regclass
-      loop
-        execute format('grant usage on sequence %s to countersign_writer', v_readable);
-      end loop;
-    else
-      execute format('revoke insert%1$s, update%1$s on %2$s from countersign_writer', v_columns, v_name);
-      if p_columns is null then
-        execute format('revoke delete on %s from countersign_writer', v_name);
-      end if;
-    end if;
+    perform countersign.change_privilege(p_grant, 'insert', 'countersign_writer', v_relation, p_columns);
+    perform countersign.change_privilege(p_grant, 'update', 'countersign_writer', v_relation, p_columns);
+    -- who may write a part of a row may not delete it whole
+    perform countersign.change_privilege(p_grant and p_columns is null, 'delete', 'countersign_writer', v_relation, null);
+    for v_sequence in  -- serial columns draw from a sequence of their own
+      select d.objid::regclass::text from pg_depend d join pg_class s on s.oid = d.objid and s.relkind = 'S'
+      where d.refobjid = v_relation and d.deptype = 'a' and d.classid = 'pg_class'::regclass and p_grant
+    loop
+      execute format('grant usage on sequence %s to countersign_writer', v_sequence);
+    end loop;
   end if;
+  -- the writer reads what the reader reads, never more: else a preview would be an oracle
+  v_readable := array(
+    select a.attname::text from pg_attribute a
+    where a.attrelid = v_relation and a.attnum > 0 and not a.attisdropped and has_column_privilege('countersign_reader', v_relation, a.attnum, 'SELECT')
+    order by a.attnum);
+  perform countersign.change_privilege(v_readable <> '{}', 'select', 'countersign_writer', v_relation,
+    -- before 18 the image of a row before an update is found by its place
+    case when v_readable <> '{}' and not has_table_privilege('countersign_reader', v_relation, 'SELECT') then v_readable || case when v_kind in ('r', 'p') then '{ctid,tableoid}'::text[] end end);
   perform countersign.record_policy(format('%s %s on %s%s', case when p_grant then 'allow' else 'revoke' end, p_verb, v_name, v_columns));
   return row(true, null, format('%s %s on %s%s.', case when p_grant then 'Allowed' else 'Revoked' end, p_verb, v_name, v_columns), null, '{}')::countersign.outcome;
 end

@@ -36,7 +36,7 @@ async function runChecks({ agent, reader, readerRole }: ServerDependencies): Pro
   const client = createClient(queryThrough(agent));
   // The reader is only asked whether it can log in; its first connection is then there for the first query.
   const readerAnswers = reader.run(async (connection) => void (await connection.query('select 1')));
-  const checked = client.version().then(async (version) => [...versionCheck(version), ...(await client.preflight(readerRole))]);
+  const checked = client.version().then(async (version) => [...versionCheck(version), ...(await client.preflight(readerRole, false))]);
   const [agentSide, readerSide] = await Promise.allSettled([checked, readerAnswers]);
   for (const [name, side] of [['agent login', agentSide], ['reader login', readerSide]] as const) {
     if (side.status === 'rejected' && isUnavailable(side.reason)) throw side.reason;
@@ -59,7 +59,6 @@ export function createStartupCheck(dependencies: ServerDependencies): StartupChe
 
   const check = async (): Promise<void> => {
     const checks = await runChecks(dependencies);
-    for (const warning of checks.filter(({ severity }) => severity === 'warning')) dependencies.log(printed(warning));
     const reasons = checks.filter(({ severity }) => severity === 'fatal');
     if (reasons.length === 0) return;
     refuse(reasons.map(printed));

@@ -31,9 +31,8 @@ create sequence public.calls;
 create function public.bump() returns integer language plpgsql security definer as
   $$begin perform nextval('public.calls'); insert into public.sink values (1, session_user); return 1; end$$;`;
 
-/** One value that changes when a row of the application does; compared before and after each attack. */
+/** Makes the statement that reads one value out of all rows of the application; compared before and after each attack. */
 export const FINGERPRINT = `
-select string_agg(t.name || ':' || coalesce((xpath('/row/f/text()', query_to_xml(
-    format('select md5(string_agg(x::text, %L order by x::text)) as f from %s x', '|', t.name), true, true, '')))[1]::text, '-'), ' ' order by t.name) as data
-from (select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind in ('r', 'p') and not c.relispartition and n.nspname !~ '^(pg_|countersign|information_schema)' and c.reltuples < 50000) t`;
+select string_agg(format('select %L || md5(coalesce(string_agg(x::text, %L order by x::text), %L)) as f from %s x', c.oid::regclass || ' ', '|', '', c.oid::regclass), ' union all ') as statement
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p') and not c.relispartition and n.nspname !~ '^(pg_|countersign|information_schema)' and c.reltuples < 50000`;

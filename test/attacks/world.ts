@@ -33,8 +33,12 @@ export interface World {
   readUnchecked(statement: string): Promise<string>;
   /** Calls the function behind a tool. */
   sql(tool: string, args: Args): Promise<Outcome>;
+  /** All rows of the application as one value. Asked again after a story that makes tables. */
   fingerprint(): Promise<string>;
-  refusals(code: string): Promise<number>;
+  /** The code of the newest event. */
+  lastCode(): Promise<string | null>;
+  /** The fingerprint as it was when rows were last known to be right. */
+  known: string | null;
   close(): Promise<void>;
 }
 
@@ -117,8 +121,12 @@ export async function createWorld(setup = ''): Promise<World> {
       .run((connection) => readRows(connection, { statement, params: [], limit: 1000, budget: 1024 * 1024 }).catch((error: unknown) => error))
       .then((answer) => (answer instanceof Error ? JSON.stringify({ ...answer, message: answer.message }) : JSON.stringify(answer)), String),
     sql: (tool, args) => callFunction(api, tool, args),
-    fingerprint: async () => String((await admin(FINGERPRINT))[0]?.['data']),
-    refusals: async (code) => Number((await db.as('admin').query('select count(*) as n from countersign_data.event where code = $1', [code])).rows[0].n),
+    known: null,
+    async fingerprint() {
+      const statement = String((await admin(FINGERPRINT))[0]?.['statement']);
+      return (await admin(statement)).map((row) => row['f']).join('\n');
+    },
+    lastCode: async () => ((await admin('select code from countersign_data.event order by id desc limit 1'))[0]?.['code'] ?? null) as string | null,
     async close() {
       await callers.close();
       await db.drop();

@@ -110,7 +110,7 @@ async function examineBackend(logins: Logins, who: 'agent' | 'admin', reader: st
   try {
     return await logins.use(who, undefined, async (query) => {
       const client = createClient(query);
-      return [backendVersion(await client.version()), ...await client.preflight(reader)];
+      return [backendVersion(await client.version()), ...await client.preflight(reader, true)];
     });
   } catch (error) {
     const { message, hint } = failureOf(error).refusal;

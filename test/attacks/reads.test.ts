@@ -1,0 +1,4 @@
+import { READS } from './reads.js';
+import { playAttacks } from './runner.js';
+
+playAttacks('reads', READS);
