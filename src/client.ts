@@ -167,8 +167,6 @@ export type Client = ReturnType<typeof createClient>;
 /** What a human's own login may do: look at what waits, and decide. */
 export function createApprover(query: Query) {
   return {
-    pending: () => query('select * from countersign.pending'),
-    executing: () => query('select * from countersign.executing'),
     show: async (planToken: string): Promise<{ field: string; value: string }[]> =>
       (await query('select field, value from countersign.show($1)', [planToken])) as unknown as { field: string; value: string }[],
     planDetail: async (planToken: string): Promise<Row | null> =>
@@ -185,9 +183,6 @@ export type Approver = ReturnType<typeof createApprover>;
 /** What an auditor's login may read. */
 export function createAuditor(query: Query) {
   return {
-    /** The newest `limit` events, oldest of them first. */
-    auditLog: (limit: number) =>
-      query('select * from (select * from countersign.audit_log order by id desc limit $1) newest order by id', [limit]),
     /** The places where the hash chain does not hold; empty when it is intact. */
     verifyChain: async (): Promise<{ chain: string; seq: number; problem: string }[]> =>
       (await query('select chain, seq, problem from countersign.verify_chain()')) as unknown as {
@@ -212,7 +207,6 @@ export function createAdmin(query: Query) {
     /** `scope` is null for the whole database, else `schema:NAME` or `table:NAME`. */
     setPolicy: async (key: string, value: string, scope: string | null) =>
       asOutcome(await query('select * from countersign.set_policy($1, $2, $3)', [key, value, scope])),
-    policy: () => query('select key, scope, value, default_value, meaning from countersign.policy order by key, scope nulls first'),
     setSearchPath: async (schemas: readonly string[]): Promise<void> => {
       await query('select countersign.set_search_path($1::text[])', [schemas]);
     },

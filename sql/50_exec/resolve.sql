@@ -37,12 +37,20 @@ begin
     if pg_catalog.strpos(coalesce(v_message, ''), 'PREPARE') = 0 then
       return pg_catalog.jsonb_build_object('sqlstate', '42601', 'message', 'the text holds more than one statement');
     end if;
-    -- a parameter takes part in the choice of operators and functions, so it must have the type it will have
-    if p_from ~ '\$[0-9]' then
+    -- Parsing runs one thing already: the input function of a literal's type, and with it the checks of a domain. So the
+    -- text is parsed READ ONLY first, where what writes fails. On the way the parameters get the types they will have:
+    -- they take part in the choice of operators and functions.
+    begin
+      set local transaction_read_only = on;
       execute v_prepare;
       select pg_catalog.array_to_string(s.parameter_types, ', ') into v_params from pg_catalog.pg_prepared_statements s where s.name = v_name;
       execute 'deallocate ' || v_name;
-    end if;
+      v_read := true;
+      raise exception using errcode = 'CSRB0';
+    exception when sqlstate 'CSRB0' then
+      if not v_read then raise; end if;
+    end;
+    v_read := false;
     execute 'create function countersign_scratch.' || v_name || '(' || coalesce(v_params, '') || ') returns setof integer begin atomic select 1 from ' || p_from || '; end';
     select p.oid, p.prosqlbody::text into v_oid, v_tree
     from pg_catalog.pg_proc p

@@ -1,9 +1,10 @@
 import type pg from 'pg';
 
-import { createApprover, createAuditor, type Row } from '../client.js';
+import { createApprover, type Row } from '../client.js';
 import { queryOf } from '../cli/logins.js';
 import { connectFirst } from '../db/connect.js';
 import { CountersignError } from '../errors.js';
+import { createViews } from '../views.js';
 
 /** A human at their own database login. The agent has nothing like it. */
 export interface Human {
@@ -27,7 +28,7 @@ export async function signIn(url: string, name: string): Promise<Human> {
     name,
     approve: async (token, note) => decided(await approver.approve(token, note, 'psql')),
     reject: async (token, reason) => decided(await approver.reject(token, reason, 'psql')),
-    trail: (limit) => createAuditor(query).auditLog(limit),
+    trail: (limit) => createViews(query).auditLog(limit),
     close: () => client.end(),
   };
 }

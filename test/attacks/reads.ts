@@ -132,7 +132,7 @@ export const READS: readonly Attack[] = [
     `SELECT * FROM json_to_record('{"a":"x"}') AS r(a note)`, `SELECT * FROM jsonb_to_recordset('[{"a":"x"}]') AS r(a note)`,
     `SELECT * FROM jsonb_populate_record(NULL::noted, '{"a":"x"}')`, "SELECT * FROM XMLTABLE('/r' PASSING XML '<r/>' COLUMNS a public.note PATH 'x')",
     'SELECT harmless_sum(id) FROM orders', 'SELECT harmless_sum(id) OVER () FROM orders', 'SELECT with_default()', 'SELECT o.attr FROM orders o', 'SELECT (o).attr FROM orders o', 'SELECT attr(o) FROM orders o',
-    "SELECT '1'::text::macaddr", 'SELECT status::macaddr FROM orders', 'SELECT macaddr(status) FROM orders', "SELECT domain_in('x'::cstring, 'note'::regtype, -1) IS NULL", "SELECT record_in('(x,1)'::cstring, 'noted'::regtype, -1)::text",
+    "SELECT '1'::text::macaddr", 'SELECT status::macaddr FROM orders', "SELECT domain_in('x'::cstring, 'note'::regtype, -1) IS NULL", "SELECT record_in('(x,1)'::cstring, 'noted'::regtype, -1)::text",
     'SELECT id FROM orders WHERE $1 ### id', 'SELECT bump()', 'SELECT * FROM bump()', 'SELECT public.bump() FROM orders', 'SELECT "bump"()', 'SELECT id FROM orders ORDER BY bump()',
     'SELECT id FROM orders LIMIT bump()', 'VALUES (bump())', 'SELECT (SELECT bump())', 'SELECT id FROM orders GROUP BY id HAVING bump() > 0',
     'SELECT count(*) FILTER (WHERE bump() > 0) FROM orders', 'SELECT row_number() OVER (ORDER BY bump()) FROM orders', 'SELECT CASE WHEN false THEN bump() END',

@@ -2,6 +2,7 @@ import { createAuditor, type Row } from '../../client.js';
 import { EXIT, JSON_OPTION, URL_OPTION, UsageError, wholeNumber, type Command } from '../command.js';
 import { display, grouped, records } from '../records.js';
 import { table } from '../table.js';
+import { createViews } from '../../views.js';
 
 const MOST = 100_000;
 
@@ -19,10 +20,7 @@ export const audit: Command = {
     const limit = wholeNumber('limit', option('limit'), 20, 1, MOST);
     const plan = option('plan');
     if (plan !== undefined && !/^[0-9a-f-]{8,36}$/i.test(plan)) throw new UsageError('--plan takes a plan token, or its first 8 characters or more');
-    const rows = await logins.use('auditor', option('url'), async (query) =>
-      plan === undefined
-        ? createAuditor(query).auditLog(limit)
-        : query('select * from countersign.audit_log where starts_with(plan_token::text, lower($1)) order by id limit $2', [plan, MOST]));
+    const rows = await logins.use('auditor', option('url'), (query) => createViews(query).auditLog(plan === undefined ? limit : MOST, plan));
     if (flag('json')) io.out(`${JSON.stringify(rows, null, 2)}\n`);
     else if (rows.length === 0) io.out('The trail has no such event.\n');
     else io.out(plan === undefined ? auditTable(rows, io.width) : records(rows, io.width));

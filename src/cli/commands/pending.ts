@@ -1,4 +1,5 @@
-import { createApprover, type Row } from '../../client.js';
+import type { Row } from '../../client.js';
+import { createViews } from '../../views.js';
 import { EXIT, JSON_OPTION, URL_OPTION, type Command, type Context } from '../command.js';
 import { records } from '../records.js';
 
@@ -31,7 +32,7 @@ async function list(
   view: 'pending' | 'executing',
   words: { none: string; some: string },
 ): Promise<number> {
-  const rows = await logins.use('approver', option('url'), (query): Promise<Row[]> => createApprover(query)[view]());
+  const rows = await logins.use('approver', option('url'), (query): Promise<Row[]> => createViews(query)[view]());
   if (flag('json')) {
     io.out(`${JSON.stringify(rows, null, 2)}\n`);
   } else if (rows.length === 0) {

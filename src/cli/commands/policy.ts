@@ -4,6 +4,7 @@ import { demand } from '../failure.js';
 import { display } from '../records.js';
 import { table } from '../table.js';
 import { safeText } from '../terminal.js';
+import { createViews } from '../../views.js';
 
 /** Thresholds and lifetimes: shows them, or sets one. */
 export const policy: Command = {
@@ -20,7 +21,7 @@ export const policy: Command = {
 
 async function list({ io, flag, option, logins }: Context): Promise<number> {
   if (option('table') !== undefined || option('schema') !== undefined) throw new UsageError('--table and --schema go with policy set');
-  const rows = await logins.use('admin', option('url'), (query) => createAdmin(query).policy());
+  const rows = await logins.use('admin', option('url'), (query) => createViews(query).policy());
   if (flag('json')) {
     io.out(`${JSON.stringify(rows, null, 2)}\n`);
     return EXIT.done;
