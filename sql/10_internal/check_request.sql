@@ -9,6 +9,9 @@ begin
   if jsonb_typeof(p_plan.params) <> 'array' then
     refusal := countersign_data.outcome_refused('INVALID_ARGUMENTS', 'params must be an array.', 'Give the values for $1, $2, … as a JSON array.');
     return;
+  elsif pg_column_size(p_plan.params) > 16 * 1024 * 1024 then  -- as much as execute_plan takes back through a server
+    refusal := countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The values are larger than 16 MiB together.', 'Split the work into several smaller calls.');
+    return;
   end if;
   refusal := countersign_data.check_target(p_plan.kind, p_table, p_plan.relation, p_plan.columns);
   if refusal.code is not null then

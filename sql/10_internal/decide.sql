@@ -11,6 +11,8 @@ declare
   v_approvers name[];
   v_state text;
 begin
+  -- a rejection that a crash forgets would be an approval's chance; until the commit, so no SET clause
+  perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') <> 'remote_apply';
   v_found := countersign_data.plan_for_decision(p_token);
   v_plan := v_found.plan;
   v_refusal := v_found.refusal;

@@ -20,6 +20,10 @@ begin
   v_call.statement := p_statement;
   v_call.params_redacted := countersign_data.param_shape(p_params);
   v_call.caller_id := p_caller_id;
+  -- before anything reads the text: ten megabytes, or as many parentheses, are not parsed to be refused
+  if octet_length(p_statement) > 65536 then
+    return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The statement is longer than 64 KiB.', 'Pass long lists as one array parameter.'));
+  end if;
   p_statement := regexp_replace(coalesce(p_statement, ''), '[;[:space:]]+$', '');
 
   -- parsed as the subject of PREPARE, which takes a query with parameters and runs nothing
@@ -30,9 +34,6 @@ begin
     when (countersign_data.statement_tag(p_statement)).error is null then countersign_data.outcome_refused('NOT_A_SELECT', 'This tool reads: it takes one SELECT.', 'To change rows use insert_rows, update_rows or delete_rows; to change tables run_migration.')
     else countersign_data.outcome_refused('STATEMENT_FAILED', coalesce(v_parsed.error, 'The statement does not parse.'), 'Correct the statement.')
   end;
-  if v_refusal.code is null and octet_length(p_statement) > 65536 then
-    v_refusal := countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The statement is longer than 64 KiB.', 'Pass long lists as one array parameter.');
-  end if;
   if v_refusal.code is null then
     v_refusal := countersign_data.judge_resolved(countersign_exec.resolve(
       '(' || regexp_replace(p_statement, '\$[0-9]+', 'null', 'g') || E'\n) as countersign_query'), false);

@@ -19,8 +19,8 @@ begin
   v_plan.tool := 'delete_rows';
   v_plan.where_sql := nullif(btrim(p_where), '');
   v_plan.params := coalesce(p_params, '[]');
-  v_plan.reason := p_reason;
-  v_plan.caller_id := p_caller_id;
+  v_plan.reason := left(p_reason, 2000);
+  v_plan.caller_id := left(p_caller_id, 200);
   return countersign_data.preview_dml(v_plan, p_table, p_confirm_full_table);
 end
 $$;

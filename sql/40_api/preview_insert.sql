@@ -19,8 +19,8 @@ begin
   v_plan.tool := 'insert_rows';
   v_plan.columns := coalesce(p_columns, '{}');
   v_plan.params := coalesce(p_rows, '[]');
-  v_plan.reason := p_reason;
-  v_plan.caller_id := p_caller_id;
+  v_plan.reason := left(p_reason, 2000);
+  v_plan.caller_id := left(p_caller_id, 200);
   return countersign_data.preview_dml(v_plan, p_table, false);
 end
 $$;

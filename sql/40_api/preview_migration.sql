@@ -21,8 +21,8 @@ begin
   v_plan.tool := 'run_migration';
   v_plan.statement := coalesce(p_statement, '');
   v_plan.params := '[]';
-  v_plan.reason := p_reason;
-  v_plan.caller_id := p_caller_id;
+  v_plan.reason := left(p_reason, 2000);
+  v_plan.caller_id := left(p_caller_id, 200);
 
   v_refusal := countersign_data.check_migration(v_plan.statement);
   if v_refusal.code is null then

@@ -18,8 +18,8 @@ begin
   v_plan.kind := 'update';
   v_plan.tool := 'update_rows';
   v_plan.where_sql := nullif(btrim(p_where), '');
-  v_plan.reason := p_reason;
-  v_plan.caller_id := p_caller_id;
+  v_plan.reason := left(p_reason, 2000);
+  v_plan.caller_id := left(p_caller_id, 200);
   v_plan.params := coalesce(p_params, '[]');
   if coalesce(jsonb_typeof(p_set), '') <> 'object' or p_set = '{}' or jsonb_typeof(v_plan.params) <> 'array' then
     v_plan.columns := '{}';

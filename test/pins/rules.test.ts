@@ -9,10 +9,10 @@ import { install } from '../../src/db/install.js';
 
 const db = await createTestDatabase();
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const SCHEMAS = ['countersign', 'countersign_data', 'countersign_exec', 'countersign_scratch'];
+const SCHEMAS = 'array[\'countersign\', \'countersign_data\', \'countersign_exec\', \'countersign_scratch\']';
 
-const offenders = async (sql: string): Promise<string[]> => (await db.as('admin').query<{ name: string }>(sql, [SCHEMAS])).rows.map((row) => row.name);
-const own = 'p.pronamespace in (select n.oid from pg_namespace n where n.nspname = any($1))';
+const offenders = async (sql: string): Promise<string[]> => (await db.as('admin').query<{ name: string }>(sql)).rows.map((row) => row.name);
+const own = `p.pronamespace in (select n.oid from pg_namespace n where n.nspname = any(${SCHEMAS}))`;
 
 describe('every function', () => {
   test('is closed to PUBLIC', async () => {
@@ -21,7 +21,7 @@ describe('every function', () => {
 
   test('pins its search_path: pg_catalog and pg_temp, or the application\'s where agent SQL runs', async () => {
     const { rows } = await db.as('admin').query<{ name: string; path: string }>(`
-      select n.nspname as name, coalesce((select c from unnest(p.proconfig) c where c like 'search_path=%'), 'none') as path from pg_proc p join pg_namespace n on n.oid = p.pronamespace where ${own} group by 1, 2 order by 1, 2`, [SCHEMAS]);
+      select n.nspname as name, coalesce((select c from unnest(p.proconfig) c where c like 'search_path=%'), 'none') as path from pg_proc p join pg_namespace n on n.oid = p.pronamespace where ${own} group by 1, 2 order by 1, 2`);
     expect(rows).toEqual([
       { name: 'countersign', path: 'search_path=pg_catalog, pg_temp' }, { name: 'countersign_data', path: 'search_path=pg_catalog, pg_temp' }, { name: 'countersign_exec', path: 'search_path=public, pg_temp' }]);
   });
@@ -29,15 +29,15 @@ describe('every function', () => {
   test('that people or programs call as somebody else pins what its text and its output mean', async () => {
     // Three plain SQL functions have neither a literal with a backslash nor output that a setting changes.
     expect(await offenders(`
-      select p.proname as name from pg_proc p where p.pronamespace = 'countersign'::regnamespace and $1 is not null and p.prosecdef
+      select p.proname as name from pg_proc p where p.pronamespace = 'countersign'::regnamespace and p.prosecdef
         and not p.proconfig @> array['standard_conforming_strings=on', 'TimeZone=UTC', 'DateStyle=ISO, YMD', 'bytea_output=hex'] order by 1`)).toEqual(['find_relation', 'plan_state', 'session_defaults']);
   });
 
   test('that runs agent SQL pins how it is read', async () => {
     expect(await offenders(`
-      select p.proname as name from pg_proc p where p.pronamespace = 'countersign_exec'::regnamespace and $1 is not null
+      select p.proname as name from pg_proc p where p.pronamespace = 'countersign_exec'::regnamespace
         and not p.proconfig @> array['standard_conforming_strings=on', 'transform_null_equals=off', 'TimeZone=UTC', 'DateStyle=ISO, YMD']`)).toEqual([]);
-    expect(await offenders(`select p.proname as name from pg_proc p where p.proname in ('run_dml', 'run_ddl') and p.pronamespace = 'countersign_exec'::regnamespace and $1 is not null and not p.proconfig @> array['row_security=on']`)).toEqual([]);
+    expect(await offenders(`select p.proname as name from pg_proc p where p.proname in ('run_dml', 'run_ddl') and p.pronamespace = 'countersign_exec'::regnamespace and not p.proconfig @> array['row_security=on']`)).toEqual([]);
   });
 
   test('as definer is owned by a role that is no superuser and cannot log in', async () => {
@@ -47,22 +47,22 @@ describe('every function', () => {
   test('and every view, table, type and schema says in a sentence what it is for', async () => {
     expect(await offenders(`
       select p.oid::regprocedure::text as name from pg_proc p where ${own} and coalesce(obj_description(p.oid, 'pg_proc'), '') !~ '[.?]$'
-      union all select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = any($1) and c.relkind in ('r', 'v') and c.relname <> 'migration' and coalesce(obj_description(c.oid, 'pg_class'), '') !~ '[.?]$'
-      union all select t.oid::regtype::text from pg_type t join pg_namespace n on n.oid = t.typnamespace join pg_class c on c.oid = t.typrelid where n.nspname = any($1) and c.relkind = 'c' and obj_description(t.oid, 'pg_type') is null
-      union all select n.nspname from pg_namespace n where n.nspname = any($1) and obj_description(n.oid, 'pg_namespace') is null`)).toEqual([]);
+      union all select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = any(${SCHEMAS}) and c.relkind in ('r', 'v') and c.relname <> 'migration' and coalesce(obj_description(c.oid, 'pg_class'), '') !~ '[.?]$'
+      union all select t.oid::regtype::text from pg_type t join pg_namespace n on n.oid = t.typnamespace join pg_class c on c.oid = t.typrelid where n.nspname = any(${SCHEMAS}) and c.relkind = 'c' and obj_description(t.oid, 'pg_type') is null
+      union all select n.nspname from pg_namespace n where n.nspname = any(${SCHEMAS}) and obj_description(n.oid, 'pg_namespace') is null`)).toEqual([]);
   });
 });
 
 describe('every table', () => {
   test('and view, sequence and schema belongs to countersign_owner, but for the installer\'s own list of migrations', async () => {
     expect(await offenders(`
-      select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = any($1) and c.relkind in ('r', 'v', 'S', 'c') and c.relowner <> 'countersign_owner'::regrole
-      union all select n.nspname from pg_namespace n where n.nspname = any($1) and n.nspowner <> 'countersign_owner'::regrole`)).toEqual([]);
+      select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = any(${SCHEMAS}) and c.relkind in ('r', 'v', 'S', 'c') and c.relowner <> 'countersign_owner'::regrole
+      union all select n.nspname from pg_namespace n where n.nspname = any(${SCHEMAS}) and n.nspowner <> 'countersign_owner'::regrole`)).toEqual([]);
   });
 
   test('is in countersign_data, and the scratch schema is empty', async () => {
-    expect(await offenders('select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = any($1) and c.relkind in (\'r\', \'p\', \'m\', \'f\') and n.nspname <> \'countersign_data\'')).toEqual([]);
-    expect(await offenders('select p.proname as name from pg_proc p where p.pronamespace = \'countersign_scratch\'::regnamespace and $1 is not null')).toEqual([]);
+    expect(await offenders(`select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = any(${SCHEMAS}) and c.relkind in ('r', 'p', 'm', 'f') and n.nspname <> 'countersign_data'`)).toEqual([]);
+    expect(await offenders('select p.proname as name from pg_proc p where p.pronamespace = \'countersign_scratch\'::regnamespace')).toEqual([]);
   });
 
   test('has no default or constraint that calls anything outside pg_catalog', async () => {
@@ -74,7 +74,7 @@ describe('every table', () => {
   test('names its constraints as sentences about itself', async () => {
     expect(await offenders(`
       select k.conname as name from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = any($1) and k.contype in ('p', 'u', 'c', 'f') and c.relname <> 'migration' and k.conname !~ ('^' || c.relname || '_')`)).toEqual([]);
+      where n.nspname = any(${SCHEMAS}) and k.contype in ('p', 'u', 'c', 'f') and c.relname <> 'migration' and k.conname !~ ('^' || c.relname || '_')`)).toEqual([]);
   });
 });
 
@@ -90,8 +90,8 @@ describe('the folder', () => {
   test('holds every function and view there is, once: no orphan, no overload', async () => {
     const inFiles = files.flatMap(created).sort();
     const inCatalog = await offenders(`
-      select n.nspname || '.' || p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = any($1)
-      union all select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = any($1) and c.relkind = 'v'`);
+      select n.nspname || '.' || p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = any(${SCHEMAS})
+      union all select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = any(${SCHEMAS}) and c.relkind = 'v'`);
     expect(inCatalog.sort()).toEqual(inFiles);
   });
 

@@ -17,7 +17,7 @@ export const demo: Command = {
   async run({ io, flag, option, program, logins, config }) {
     const seed = wholeNumber('seed', option('seed'), DEFAULT_SEED, 0, Number.MAX_SAFE_INTEGER);
     // Loaded here, so that no other command waits for the MCP client.
-    const { runDemo } = await import('../../demo/demo.js');
+    const { runDemo } = await import('../demo/demo.js');
     const interrupt = new AbortController();
     const abort = (): void => interrupt.abort();
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, abort);

@@ -1,14 +1,14 @@
-import { auditTable } from '../cli/commands/audit.js';
-import { configFor } from '../cli/commands/client-config.js';
-import type { Io } from '../cli/io.js';
-import { grouped } from '../cli/records.js';
-import { ensureEmbedded, type EmbeddedDatabase } from '../db/embedded.js';
-import { connectFirst } from '../db/connect.js';
+import { auditTable } from '../commands/audit.js';
+import { configFor } from '../commands/client-config.js';
+import type { Io } from '../io.js';
+import { grouped } from '../records.js';
+import { ensureEmbedded, type EmbeddedDatabase } from '../../db/embedded.js';
+import { connectFirst } from '../../db/connect.js';
 import { startAgent, type Agent, type Answer, type Preview } from './agent.js';
 import { signIn, type Human } from './human.js';
 import { createNarrator, type Narrator } from './narrator.js';
 import { runScript, type Waiting } from './script.js';
-import { seedShop } from './seed.js';
+import { seedShop } from '../../demo/seed.js';
 
 export interface DemoOptions {
   io: Io;

@@ -1,5 +1,5 @@
-import { fields } from '../cli/table.js';
-import { safeText, wrap } from '../cli/terminal.js';
+import { fields } from '../table.js';
+import { safeText, wrap } from '../terminal.js';
 
 /** Tells the demo's story in calm paragraphs of at most 80 columns. */
 export interface Narrator {

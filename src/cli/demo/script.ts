@@ -1,5 +1,5 @@
-import { effectsText, grouped, type Effect } from '../cli/records.js';
-import { CountersignError } from '../errors.js';
+import { effectsText, grouped, type Effect } from '../records.js';
+import { CountersignError } from '../../errors.js';
 import { previewOf, type Agent, type Answer, type Preview } from './agent.js';
 import type { Narrator } from './narrator.js';
 

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 
-import { createApprover, type Row } from '../client.js';
-import { queryOf } from '../cli/logins.js';
-import { connectFirst } from '../db/connect.js';
-import { CountersignError } from '../errors.js';
-import { createViews } from '../views.js';
+import { createApprover, type Row } from '../../client.js';
+import { queryOf } from '../logins.js';
+import { connectFirst } from '../../db/connect.js';
+import { CountersignError } from '../../errors.js';
+import { createViews } from '../../views.js';
 
 /** A human at their own database login. The agent has nothing like it. */
 export interface Human {

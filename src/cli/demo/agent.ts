@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-import { CountersignError, type Code } from '../errors.js';
+import { CountersignError, type Code } from '../../errors.js';
 
 /** What a tool answered: the result, or a refusal. */
 export type Answer =
