@@ -1,5 +1,6 @@
 -- What a migration did is read from the catalogs, not from its text: the difference of these lines before and after
 -- names every change, and a kind that a migration may not touch is refused whatever the statement looked like.
+-- Only the product's own schemas are left out, by their whole names: an application may have a schema countersignatures.
 create or replace function countersign_data.catalog_facts()
 returns table (kind text, object text, fact text)
 language sql stable
@@ -8,10 +9,10 @@ as $$
   with rel as (
     select c.*, format('%I.%I', n.nspname, c.relname) as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname !~ '^(pg_|countersign)' and n.nspname <> 'information_schema'
+    where n.nspname !~ '^(pg_|countersign(_data|_exec|_scratch)?$)' and n.nspname <> 'information_schema'
   ), proc as (
     select p.*, p.oid::regprocedure::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-    where n.nspname !~ '^(pg_|countersign)' and n.nspname <> 'information_schema'
+    where n.nspname !~ '^(pg_|countersign(_data|_exec|_scratch)?$)' and n.nspname <> 'information_schema'
   ), tree as (  -- stored expressions: what they call of Postgres itself is in no pg_depend
     select rel.name || '.' || quote_ident(a.attname) as object, d.adbin::text as text from rel join pg_attrdef d on d.adrelid = rel.oid join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
     union all select rel.name || ' ' || quote_ident(k.conname), k.conbin::text from rel join pg_constraint k on k.conrelid = rel.oid
@@ -51,20 +52,21 @@ as $$
   union all select 'inheritance', rel.name, i.inhparent::regclass::text from rel join pg_inherits i on i.inhrelid = rel.oid
   union all select 'function', name, concat_ws(' ', md5(prosrc), prosecdef, pg_get_userbyid(proowner), proacl::text) from proc
   union all select 'default privilege', concat_ws(' ', pg_get_userbyid(defaclrole), defaclnamespace::regnamespace::text, defaclobjtype), defaclacl::text from pg_default_acl
-  union all select 'schema', n.nspname, concat_ws(' ', pg_get_userbyid(n.nspowner), n.nspacl::text) from pg_namespace n where n.nspname !~ '^(pg_|countersign)'
+  union all select 'schema', n.nspname, concat_ws(' ', pg_get_userbyid(n.nspowner), n.nspacl::text) from pg_namespace n where n.nspname !~ '^(pg_|countersign(_data|_exec|_scratch)?$)'
   union all select 'type', format_type(t.oid, null), case t.typtype when 'e' then 'enum (' || (select string_agg(e.enumlabel, ', ' order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) || ')'
       else 'type ' || t.typtype::text end
     from pg_type t join pg_namespace n on n.oid = t.typnamespace
-    where n.nspname !~ '^(pg_|countersign)' and n.nspname <> 'information_schema' and t.typtype in ('e', 'd', 'r')
+    where n.nspname !~ '^(pg_|countersign(_data|_exec|_scratch)?$)' and n.nspname <> 'information_schema' and t.typtype in ('e', 'd', 'r')
   union all select 'owner', format_type(t.oid, null), pg_get_userbyid(t.typowner) from pg_type t join pg_namespace n on n.oid = t.typnamespace
-    where n.nspname !~ '^(pg_|countersign)' and n.nspname <> 'information_schema' and t.typtype in ('e', 'd', 'r')
-  union all select 'sequence', rel.name, concat_ws(' ', format_type(s.seqtypid, null), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcycle) from rel join pg_sequence s on s.seqrelid = rel.oid
+    where n.nspname !~ '^(pg_|countersign(_data|_exec|_scratch)?$)' and n.nspname <> 'information_schema' and t.typtype in ('e', 'd', 'r')
+  union all select 'sequence', rel.name, concat_ws(' ', format_type(s.seqtypid, null), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcycle, s.seqcache) from rel join pg_sequence s on s.seqrelid = rel.oid
+  union all select 'statistics', format('%I.%I', n.nspname, x.stxname), pg_get_statisticsobjdef(x.oid) from rel join pg_statistic_ext x on x.stxrelid = rel.oid join pg_namespace n on n.oid = x.stxnamespace
   union all select 'comment', coalesce(rel.name, '') || coalesce('.' || quote_ident((select a.attname from pg_attribute a where a.attrelid = d.objoid and a.attnum = d.objsubid)), ''), d.description
     from pg_description d join rel on rel.oid = d.objoid where d.classoid = 'pg_class'::regclass
-  union all select 'read', rel.name, d.refobjid::regclass::text
+  union all select 'read', rel.name, countersign_data.qualified_name(d.refobjid)
     from rel join pg_rewrite r on r.ev_class = rel.oid join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
     where d.refclassid = 'pg_class'::regclass and d.deptype = 'n' and d.refobjid <> rel.oid
-  union all select 'read', n.object, n.oid::regclass::text from named n where n.is_relation and n.oid < 16384 and exists (select from pg_class c where c.oid = n.oid)
+  union all select 'read', n.object, countersign_data.qualified_name(n.oid) from named n where n.is_relation and n.oid < 16384 and exists (select from pg_class c where c.oid = n.oid)
   union all select 'call', pg_describe_object(d.classid, d.objid, d.objsubid), d.refobjid::regprocedure::text
     from pg_depend d where d.refclassid = 'pg_proc'::regclass and d.deptype = 'n'
       and d.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass, 'pg_rewrite'::regclass, 'pg_statistic_ext'::regclass)

@@ -9,6 +9,7 @@ declare
   v_first text;
   v_odd text;
   v_function text;
+  v_hidden record;
 begin
   if octet_length(p_statement) > 65536 or p_statement <> countersign_data.visible_text(p_statement) then
     return countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The statement is longer than 64 KiB or holds control, bidi or zero-width characters.', 'Send plain SQL, one statement.');
@@ -54,6 +55,11 @@ begin
   if v_function is not null then
     return countersign_data.outcome_refused('UNSAFE_FUNCTION', format('The statement calls %s(), which a migration may not.', v_function),
       'Leave it out, or ask an administrator to run: countersign allow function ' || v_function);
+  end if;
+  v_hidden := countersign_data.hidden_table_in(p_statement);
+  if v_hidden.tested then
+    return countersign_data.outcome_refused('NOT_READABLE', format('The statement would test rows of %s, which agents may not read.', v_hidden.hidden),
+      'Add the constraint alone and NOT VALID, leave the expression out, or ask an administrator: countersign allow read ' || v_hidden.hidden);
   end if;
   return null;
 end

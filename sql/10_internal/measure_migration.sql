@@ -9,17 +9,20 @@ declare
   v_before jsonb;
   v_counters jsonb;
   v_files jsonb;
+  v_hidden text;
   v_reached boolean := false;
 begin
   select jsonb_agg(jsonb_build_array(f.kind, f.object, f.fact)) into v_before from countersign_data.catalog_facts() f;
-  select jsonb_object_agg(c.oid::text, c.relfilenode) into v_files from pg_class c where c.relkind in ('r', 'm');
+  select jsonb_object_agg(c.oid::text, c.relfilenode) into v_files from pg_class c where c.relkind in ('r', 'm', 'S');
   v_counters := countersign_data.row_counters();
   begin
     perform countersign_exec.run_ddl(p_statement);
 
     with before as (select b.value->>0 as kind, b.value->>1 as object, b.value->>2 as fact from jsonb_array_elements(v_before) b),
          after as materialized (select * from countersign_data.catalog_facts()),
-         added as (select * from after except select * from before),
+         changed as (select * from after except select * from before),
+         -- a view with a new definition reads all that it reads anew, since more columns may come from the same tables
+         added as (select * from changed union select a.* from after a where a.kind = 'read' and exists (select from changed c where c.kind = 'view' and c.object = a.object)),
          removed as (select * from before except select * from after)
     select jsonb_build_object(
       'added', (select coalesce(jsonb_agg(jsonb_build_array(kind, object, fact) order by kind, object, fact), '[]') from added),
@@ -29,9 +32,9 @@ begin
                       from pg_locks l join pg_class c on c.oid = l.relation
                       where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted and c.relkind in ('r', 'p', 'm', 'v')
                         and l.mode not in ('AccessShareLock', 'RowExclusiveLock', 'RowShareLock')
-                        and c.relnamespace::regnamespace::text !~ '^(pg_|countersign)') l),
-      'rewrites', (select coalesce(jsonb_agg(countersign_data.qualified_name(c.oid) order by 1), '[]')
-                   from pg_class c where v_files ? c.oid::text and c.relkind in ('r', 'm') and c.relnamespace::regnamespace::text !~ '^(pg_|countersign)'
+                        and c.relnamespace::regnamespace::text !~ '^(pg_|countersign(_data|_exec|_scratch)?$)') l),
+      'rewrites', (select coalesce(jsonb_agg(countersign_data.qualified_name(c.oid) order by countersign_data.qualified_name(c.oid)), '[]')
+                   from pg_class c where v_files ? c.oid::text and c.relkind in ('r', 'm', 'S') and c.relnamespace::regnamespace::text !~ '^(pg_|countersign(_data|_exec|_scratch)?$)'
                      and (v_files->>c.oid::text)::oid <> c.relfilenode),
       'effects', countersign_data.row_counters(v_counters)) into measured;
 
@@ -46,6 +49,11 @@ begin
     when query_canceled or others then
       get stacked diagnostics error_state = returned_sqlstate, error_message = message_text;
       verdict := 'error';
+      -- a cast quotes the value that it cannot take, 'relation "<value>" does not exist' too; only what never does is passed on
+      if left(error_state, 2) not in ('23', '25') and error_state not in ('0A000', '2BP01', '42501', '42701', '42703', '42710', '42804', '42P07', '42P16', '55P04') then
+        v_hidden := (countersign_data.hidden_table_in(p_statement)).hidden;
+        error_message := case when v_hidden is null then error_message else format('It failed; why is not said, since agents may not read %s.', v_hidden) end;
+      end if;
   end;
 end
 $$;

@@ -3,11 +3,15 @@ returns setof oid
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  -- as granted, direct or through others; pg_has_role would count every superuser
-  with recursive member as (
-    select m.member from pg_auth_members m where m.roleid = (select r.oid from pg_roles r where r.rolname = p_group)
+  -- as granted, direct or through others; pg_has_role would count every superuser. Since 16 whoever creates a role gets a
+  -- membership that gives none of its rights, only their administration: that one does not count.
+  with recursive effective as (
+    select m.roleid, m.member from pg_auth_members m
+    where coalesce((to_jsonb(m)->>'inherit_option')::boolean, true) or coalesce((to_jsonb(m)->>'set_option')::boolean, true)
+  ), member as (
+    select m.member from effective m where m.roleid = (select r.oid from pg_roles r where r.rolname = p_group)
     union
-    select m.member from pg_auth_members m join member on m.roleid = member.member)
+    select m.member from effective m join member on m.roleid = member.member)
   select member from member
 $$;
 comment on function countersign_data.members_of(text) is 'Roles that are members of a group, as granted.';

@@ -6,7 +6,9 @@ as $$
   select case
     when p_sqlstate = '42501' then countersign_data.outcome_refused('NOT_WRITABLE', p_message,
       'An administrator must make countersign_migrator a member of the role that owns the table or schema: grant <owner> to countersign_migrator.', jsonb_build_object('sqlstate', p_sqlstate))
-    when p_sqlstate in ('25001', '0A000', '55P04') then countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', p_message,
+    when p_sqlstate = '0A000' then countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', p_message,
+      'Postgres cannot do this as things stand. Take away first what depends on it (a view of the column, for instance), or ask an administrator.', jsonb_build_object('sqlstate', p_sqlstate))
+    when p_sqlstate in ('25001', '55P04') then countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', p_message,
       'What cannot run inside a transaction cannot be previewed (CONCURRENTLY, for instance). Use the form without it, or ask an administrator.', jsonb_build_object('sqlstate', p_sqlstate))
     else countersign_data.refusal_of_error(p_sqlstate, p_message)
   end

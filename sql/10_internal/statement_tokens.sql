@@ -6,8 +6,8 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   select m.place,
-    case when t ~ '^(--|/\*)' then 'comment' when t ~ '^[eE]?''' then 'string' when t ~ '^["A-Za-z_\u0080-\uffff]' then 'name' else 'sign' end,
-    case when t ~ '^"' then replace(substr(t, 2, length(t) - 2), '""', '"')
+    case when t ~ '^(--|/\*)' then 'comment' when t ~ '^[eE]?''.*''$' then 'string' when t ~ '^".*"$' or t ~ '^[A-Za-z_\u0080-\uffff]' then 'name' else 'sign' end,
+    case when t ~ '^".*"$' then replace(substr(t, 2, length(t) - 2), '""', '"')
          when t ~ '^[A-Za-z_\u0080-\uffff]' and t !~ '^[eE]''' then lower(t collate "C")
          else t end
   from regexp_matches(p_statement,

@@ -45,7 +45,9 @@ begin
     select o.oprcode from pg_operator o where o.oid >= 16384 and strpos(v_signs, o.oprname::text) > 0 and not countersign_data.function_is_allowed(o.oprcode, false)
     union all
     select c.castfunc from pg_cast c
-    where c.oid >= 16384 and (strpos(v_signs, '::') > 0 or v_names && array['cast', 'type']) and c.castfunc <> 0 and not countersign_data.function_is_allowed(c.castfunc, false)
+    where c.oid >= 16384 and c.castfunc <> 0 and (strpos(v_signs, '::') > 0 or v_names && array['cast', 'type']
+        or (c.castcontext <> 'e' and v_names && array['default', 'generated', 'check', 'where', 'index', 'exclude']))  -- these need not be written
+      and not countersign_data.function_is_allowed(c.castfunc, false)
     union all
     select f
     from pg_type t, countersign_data.functions_reached('[]', '[]', jsonb_build_array(t.oid::text)) f
@@ -53,7 +55,7 @@ begin
       and (t.typtype in ('d', 'r') or (t.typtype = 'c' and (select c.relkind = 'c' from pg_class c where c.oid = t.typrelid))))
   select n.nspname || '.' || p.proname into v_found
   from (select distinct c.oid from candidate c offset 0) c join pg_proc p on p.oid = c.oid join pg_namespace n on n.oid = p.pronamespace
-  where n.nspname !~ '^countersign' and n.nspname <> 'information_schema' and not countersign_data.migration_may_call(c.oid)
+  where n.nspname !~ '^countersign(_data|_exec|_scratch)?$' and n.nspname <> 'information_schema' and not countersign_data.migration_may_call(c.oid)
   order by 1 limit 1;
   return v_found;
 end

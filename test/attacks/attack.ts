@@ -11,12 +11,19 @@ interface Row {
   /** The reference cases that this row stands for; siblings of our own have none. */
   ids: readonly string[];
   title: string;
-  /** SQL by a superuser, in a database of its own. `<agent>`, `<reader>`, `<owner>` become the login roles. */
+  /** SQL by a superuser beforehand. `<agent>`, `<reader>`, `<owner>` become the login roles. */
   setup?: string;
 }
 
 /** Refused with exactly this code, on both paths; no row changes, nothing secret is in any answer, an event tells of it. */
-export interface Refused extends Row { kind: 'refused'; tool: string; inputs: readonly Args[]; code: Code | ByPath }
+export interface Refused extends Row {
+  kind: 'refused';
+  tool: string;
+  inputs: readonly Args[];
+  code: Code | ByPath;
+  /** Postgres shows this to every login: the check refuses it, grants alone would not. */
+  grantsDoNotHold?: true;
+}
 
 /** A read that is answered, with exactly these rows. */
 export interface Answered extends Row { kind: 'answered'; inputs: readonly Args[]; rows: readonly unknown[] }

@@ -26,9 +26,9 @@ select countersign.set_policy('ungated_rows_per_hour', '100000')`;
 
 /** A function that writes when called, whoever calls it, and remembers every call in a sequence, which no rollback undoes. */
 export const BUMP = `
-create table public.sink (n integer, who text);
-create sequence public.calls;
-create function public.bump() returns integer language plpgsql security definer as
+create table if not exists public.sink (n integer, who text);
+create sequence if not exists public.calls;
+create or replace function public.bump() returns integer language plpgsql security definer as
   $$begin perform nextval('public.calls'); insert into public.sink values (1, session_user); return 1; end$$;`;
 
 /** Makes the statement that reads one value out of all rows of the application; compared before and after each attack. */

@@ -1,4 +1,4 @@
-import { playAttacks } from './runner.js';
+import { playTogether } from './together.js';
 import { TOKENS } from './tokens.js';
 
-playAttacks('tokens', TOKENS);
+playTogether('tokens', TOKENS);

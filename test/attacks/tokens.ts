@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { Outcome } from '../../src/client.js';
 import type { Login } from '../harness/fixture.js';
 import { waitForLockWait } from '../harness/races.js';
-import { refused, story, where, type Args, type Attack } from './attack.js';
+import { refused, story, where, type Args, type Attack, type Story } from './attack.js';
 import { readyPlan } from './runner.js';
 import type { World } from './world.js';
 
@@ -76,6 +76,9 @@ const PLANTED = `create table public.planted (token text, statement text, outcom
   alter function public.runs_another() owner to <owner>;
   create trigger runs_another before delete on public.orders for each row when (old.id = 2) execute function public.runs_another();`;
 
+/** A story with a database of its own, which other stories would find altered. */
+const alone = (ids: string, title: string, play: Story['play'], setup = ''): Story => story(ids, title, play, `drop table public.order_items; ${setup}`);
+
 const MADE_UP = '7f7f0a52-3a46-4f8e-9d5c-0123456789ab';
 
 export const TOKENS: readonly Attack[] = [
@@ -99,14 +102,22 @@ export const TOKENS: readonly Attack[] = [
   }),
   story('T001', 'a login that is agent and approver at once decides nothing', async (world) => {
     const plan = await preview(world, HUNDRED);
-    await world.admin(`grant countersign_approver to ${world.db.role('agent')}, ${world.db.role('agent2')}`);
-    for (const login of ['agent', 'agent2'] as const) {
-      expect(await decide(world.db.as(login), 'approve', plan)).toEqual({ ok: false, code: 'SELF_APPROVAL' });
-      expect(await decide(world.db.as(login), 'reject', plan)).toEqual({ ok: false, code: 'SELF_APPROVAL' });
+    const both = `${world.db.role('agent')}_decides`; // roles are the whole server's: one of the test's own
+    await world.admin(`create role ${both} login in role countersign_agent, countersign_approver`);
+    try {
+      await within(world, 'admin', `set session authorization ${both}`, async (connection) => {
+        const own = (await world.apiOn(connection).previewMigration({ statement: 'alter table public.orders add x text', reason: 'a test', callerId: null })).detail as unknown as Plan;
+        for (const asked of [own, plan]) {
+          expect(await decide(connection, 'approve', asked)).toEqual({ ok: false, code: 'SELF_APPROVAL' });
+          expect(await decide(connection, 'reject', asked)).toEqual({ ok: false, code: 'SELF_APPROVAL' });
+        }
+      });
+    } finally {
+      await world.admin(`drop owned by ${both}; drop role ${both}`);
     }
     expect(await stateOf(world, plan)).toBe('awaiting_approval');
   }),
-  refused('T002', 'the read tool is no way to the decision', { tool: 'UNSAFE_FUNCTION', sql: 'UNSAFE_FUNCTION' }, 'query', [
+  refused('T002', 'the read tool is no way to the decision', 'NOT_READABLE', 'query', [
     { statement: `SELECT countersign.approve('${MADE_UP}')` }, { statement: `SELECT * FROM countersign.reject('${MADE_UP}', 'x', 'psql')` },
     { statement: `SELECT countersign.execute_plan('${MADE_UP}', 'x', '[]', null)` }, { statement: `SELECT 1 FROM orders WHERE (countersign.approve($1)).ok`, params: [MADE_UP] },
   ]),
@@ -211,7 +222,7 @@ export const TOKENS: readonly Attack[] = [
     expect(await tried(world, 'agent', 'select countersign.plan_state($1)', [`${token}\0`])).toBe('22021');
     expect((await world.tool('execute_plan', { ...call(plan), plan_token: `${token}\0` })).code).toBe('INVALID_ARGUMENTS');
     // A human may give a beginning; signs that would match anything are none.
-    for (const wild of ['%', '________', `${token.slice(0, 8)}%`, token.slice(0, 7), '', `${token}\n`, token.toUpperCase()]) {
+    for (const wild of ['%', '________', `${token.slice(0, 8)}%`, token.slice(0, 7), `${token.slice(0, 8)}0000`, `${token.slice(0, 8)}----`, `${token.slice(0, 9)}-`, `${token}0`, '', `${token}\n`, token.toUpperCase()]) {
       expect((await world.alice.reject(wild, null, 'psql')).code, wild).toBe('UNKNOWN_TOKEN');
       expect(await world.alice.planDetail(wild), wild).toBeNull();
     }
@@ -266,8 +277,7 @@ export const TOKENS: readonly Attack[] = [
     await within(world, 'agent', 'select 1', (connection) => executeOn(world, connection, plan)); // and nobody reads the answer
     const again = await world.tool('execute_plan', call(plan));
     expect(again.code).toBe('PLAN_USED');
-    expect(again.content['detail'] ?? again.content).toMatchObject({});
-    expect(again.text).toMatch(/\\"outcome\\":\{[^}]*\\"affected_rows\\":2|\\"affected_rows\\":2/);
+    expect(again.content['outcome']).toMatchObject({ status: 'executed', affected_rows: 2, total_rows: 2 });
     expect((await world.tool('plan_status', { plan_token: plan.plan_token })).content).toMatchObject({ status: 'executed' });
     expect(await orders(world)).toBe(302);
   }),
@@ -349,7 +359,7 @@ export const TOKENS: readonly Attack[] = [
   story('T017', 'whom the history names is the login, whatever the session calls itself', async (world) => {
     const plan = await preview(world, HUNDRED);
     const bob = world.db.role('bob');
-    await within(world, 'bob', `set application_name = 'alice'; set countersign.user = 'alice'; set role countersign_approver`, async (connection) => {
+    await within(world, 'bob', `set application_name = 'alice'; set countersign.login = 'alice'; set role countersign_approver`, async (connection) => {
       expect(await decide(connection, 'approve', plan)).toMatchObject({ ok: true });
     });
     expect(await tried(world, 'bob', `set session authorization ${world.db.role('alice')}`)).toBe('42501');
@@ -358,12 +368,12 @@ export const TOKENS: readonly Attack[] = [
     const rows = await world.admin(`select distinct status, approved_by, login::text from countersign_data.event where plan_token = '${plan.plan_token}' and status in ('approved', 'executed') order by status`);
     expect(rows).toEqual([{ status: 'approved', approved_by: bob, login: bob }, { status: 'executed', approved_by: bob, login: world.db.role('agent') }]);
   }),
-  where('T018', 'a plan is executed or approved from within a condition', 'UNSAFE_FUNCTION', [
+  where('T018', 'a plan is executed or approved from within a condition', 'NOT_READABLE', [
     `id = 1 AND (countersign.execute_plan('${MADE_UP}', 'x', '[]', null)).ok`, `id = 1 AND countersign.plan_state('${MADE_UP}') IS NULL`, `(countersign.approve('${MADE_UP}')).ok`,
     `EXISTS (SELECT FROM countersign.execute_plan('${MADE_UP}', 'x', '[]', null))`, `id IN (SELECT 1 FROM countersign.preview_delete('orders', 'true', '[]', false, 'x', null))`, `countersign.version() = 1`,
     `countersign_data.token_of('x') IS NULL`, `(countersign_exec.run_dml('x', 'x', '[]', 1, null, null)).verdict = 'done'`,
   ]),
-  story('T018', 'a trigger tries to run another plan on the way', async (world) => {
+  alone('T018', 'a trigger tries to run another plan on the way', async (world) => {
     await world.admin('alter table public.orders disable trigger runs_another');
     const other = await preview(world, { ...ONE, where: 'id = 7' });
     await world.admin(`insert into public.planted values ('${other.plan_token}', '${other.statement}', null); alter table public.orders enable trigger runs_another`);
@@ -391,7 +401,7 @@ export const TOKENS: readonly Attack[] = [
     });
     expect((await world.api.sessionDefaults()).find(({ name }) => name === 'synchronous_commit')?.value).toBe('on');
   }),
-  story('T021', 'thirty plans of ten rows are three hundred rows', async (world) => {
+  alone('T021', 'thirty plans of ten rows are three hundred rows', async (world) => {
     await world.admin('select countersign.set_policy(\'ungated_rows_per_hour\', \'100\')');
     const statuses: unknown[] = [];
     for (let n = 0; n < 30; n += 1) {
@@ -424,18 +434,16 @@ export const TOKENS: readonly Attack[] = [
     expect(await tried(world, 'agent', 'select countersign.set_policy(\'hard_max_rows\', \'1000000\')')).toBe('42501');
     expect(await tried(world, 'agent', 'select countersign.allow(\'write\', \'public.secrets\')')).toBe('42501');
   }),
-  story('T024', 'no function is PUBLIC\'s, and one that becomes so keeps the server from starting', async (world) => {
+  alone('T024', 'no function is PUBLIC\'s, and one that becomes so keeps the server from starting', async (world) => {
     const open = `select p.oid::regprocedure::text as f from pg_proc p where p.pronamespace::regnamespace::text ~ '^countersign'
       and (p.proacl is null or exists (select from aclexplode(p.proacl) a where a.grantee = 0))`;
     expect(await world.admin(open)).toEqual([]);
-    const fatal = async (): Promise<string[]> => (await world.api.preflight(world.db.role('reader'))).filter((check) => check.severity === 'fatal').map((check) => check.message);
+    const fatal = async (): Promise<string[]> => (await world.api.preflight(world.db.role('reader'))).filter((check) => check.checkName.startsWith('PUBLIC') && check.severity === 'fatal').map((check) => check.message);
     expect(await fatal()).toEqual([]);
     await world.admin('create function countersign.later() returns integer language sql as \'select 1\'');
     expect(await fatal()).toEqual([expect.stringContaining('countersign.later()')]);
     await world.admin('drop function countersign.later(); grant execute on function countersign.approve(text, text, text) to public');
     expect(await fatal()).toEqual([expect.stringContaining('countersign.approve(text,text,text)')]);
-    // Dropped and made anew, a function forgets its grants; the owner's default privileges must not give it to everybody.
-    await world.admin('set role countersign_engine; reset role');
   }),
   story('', 'an execution that stands behind a lock gives up, and the plan can be tried again', async (world) => {
     const plan = await readyPlan(world, 'delete_rows', ONE);

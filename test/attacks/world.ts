@@ -24,8 +24,10 @@ export interface World {
   /** The same for a connection of the test's own, whose session it may spoil first. */
   apiOn(connection: pg.ClientBase): Client;
   alice: Approver;
-  /** One superuser statement or several, without parameters. */
+  /** One superuser statement or several, without parameters; `<agent>` and the like become the login roles. */
   admin(sql: string): Promise<Row[]>;
+  /** Applies the setup of a row, once however many rows have it. */
+  prepare(setup: string | undefined): Promise<void>;
   tool(name: string, args: Args, options?: { holdMs?: number; caller?: 'agent' | 'agent2' }): Promise<ToolAnswer>;
   /** As `tool`, from the text a client sends: numbers and keys that JSON.parse spoils are in it. */
   toolFromText(name: string, args: string): Promise<ToolAnswer>;
@@ -107,6 +109,7 @@ export async function createWorld(setup = ''): Promise<World> {
   await db.as('owner').query(TABLES);
   await admin(ALLOWLIST);
   if (setup !== '') await admin(setup);
+  const prepared = new Set<string>();
   const callers = createCallers(db);
   const api = createClient(rowsOf(db.as('agent')));
   return {
@@ -115,6 +118,12 @@ export async function createWorld(setup = ''): Promise<World> {
     apiOn: (connection) => createClient(rowsOf(connection)),
     alice: createApprover(rowsOf(db.as('alice'))),
     admin,
+    async prepare(more) {
+      if (more === undefined || prepared.has(more)) return;
+      prepared.add(more);
+      await admin(more);
+      this.known = null;
+    },
     tool: callers.tool,
     toolFromText: callers.toolFromText,
     readUnchecked: (statement) => callers.reader
