@@ -6,7 +6,10 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  execute format('notify countersign, %L', countersign_data.notice_of(new.plan_token, new.status));
+  -- a full queue fails the commit of whoever notifies: then rather no wake-up than no decision (who waits re-reads)
+  if pg_notification_queue_usage() < 0.9 then
+    execute format('notify countersign, %L', countersign_data.notice_of(new.plan_token, new.status));
+  end if;
   return null;
 end
 $$;

@@ -16,7 +16,10 @@ declare
   v_call countersign_data.event;
   v_refusal countersign.outcome;
   v_run record;
+  v_context text;
 begin
+  get diagnostics v_context = pg_context;
+  perform countersign_data.refuse_nested_call(v_context, 'execute_plan');
   perform countersign_data.refuse_other_isolation();
   -- the caller may have set it to off: what is answered as executed must survive a crash. Not a SET clause of this
   -- function, which would be undone before the commit.

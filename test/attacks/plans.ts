@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { waitForLockWait } from '../harness/races.js';
-import { previewed, refused, stale, story, type Args, type Attack } from './attack.js';
+import { previewed, refused, sharing, stale, story, type Args, type Attack } from './attack.js';
 import { expectMeasured, expectNoSecret, readyPlan } from './runner.js';
 import type { World } from './world.js';
 
@@ -25,7 +25,7 @@ async function refusedAlike(world: World, tool: string, input: Args, code: strin
   expect(await world.fingerprint()).toBe(before);
 }
 
-export const PLANS: readonly Attack[] = [
+const ROWS: readonly Attack[] = [
   previewed('W026', 'a customer takes its orders and their items along', DELETE, [{ table: 'public.customers', where: 'id = 7' }], {
     status: 'awaiting_approval', affected: 1, total: 13, gate: /public\.order_items/, effects: { 'public.order_items': [0, 0, 9], 'public.orders': [0, 0, 3], 'public.customers': [0, 0, 1] },
   }),
@@ -47,9 +47,9 @@ export const PLANS: readonly Attack[] = [
     `create table public.guarded (id integer primary key); insert into public.guarded select generate_series(1, 300); alter table public.guarded enable row level security; create policy few on public.guarded using (id <= 4);
      select countersign.allow('read', 'public.guarded'); select countersign.allow('write', 'public.guarded')`),
   refused('C021', 'a unique violation names the constraint and no value', 'STATEMENT_FAILED', 'insert_rows', [{ table: 'public.emp', columns: ['id', 'name'], rows: [[1, 'x']] }],
-    `create table public.emp (id integer unique, name text); insert into public.emp values (1, 's3cr3t'); alter table public.emp enable row level security; create policy none on public.emp using (false) with check (true);
+    `create table public.emp (id integer unique, name text); insert into public.emp values (1, 's3cr3t'); alter table public.emp enable row level security; create policy visible on public.emp using (name <> 's3cr3t');
      select countersign.allow('read', 'public.emp'); select countersign.allow('write', 'public.emp')`),
-  refused('W039 W037 P023 P018 W062', 'what is not an ordinary table without rules', 'NOT_WRITABLE', UPDATE, ['public.open_orders', 'public.v', 'public.m', 'public.ft', 'public.ruled', 'pg_catalog.pg_class', 'information_schema.sql_features', 'pg_proc', 'public.ev_a']
+  refused('W039 W037 P023 P018 W062', 'what is not an ordinary table without rules', 'NOT_WRITABLE', UPDATE, ['public.open_orders', 'public.v', 'public.m', 'public.ft', 'public.ruled', 'pg_catalog.pg_class', 'information_schema.sql_features', 'public.ev_a']
     .map((table) => ({ table, set: { id: 1 }, where: 'true' })), `create view public.open_orders as select * from public.orders where status = 'open'; grant select, update, delete on public.open_orders to countersign_writer, countersign_reader;
      create view public.v as select * from public.orders; create function public.iof() returns trigger language plpgsql security definer as $f$begin delete from public.customers; return old; end$f$;
      create trigger i instead of update on public.v for each row execute function public.iof(); grant select, update on public.v to countersign_writer; create materialized view public.m as select 1 as id; grant select on public.m to countersign_writer;
@@ -134,40 +134,24 @@ export const PLANS: readonly Attack[] = [
     expect((await crossing).code).toBe('LOCK_TIMEOUT');
     await production.query('commit');
   }),
-  story('W054', 'a slow trigger is stopped by the session\'s limit', async (world) => {
-    const started = performance.now();
-    await refusedAlike(world, UPDATE, UPDATE_ONE, 'STATEMENT_TIMEOUT').catch((error: unknown) => { if (performance.now() - started > 9000) throw error; });
-    expect((await world.tool(UPDATE, reason(UPDATE_ONE))).code).toBe('STATEMENT_TIMEOUT');
-  }, `select countersign.set_policy('statement_timeout', '300 milliseconds'); grant execute on function pg_catalog.pg_sleep(double precision) to public; alter role <agent> in database :database set statement_timeout = '300ms'; ${trigger('orders', 'before update', 'begin perform pg_sleep(5); return new; end')}`),
-  story('W032', 'a trigger that swallows its cancellation is cut off from outside', async (world) => {
-    const before = await world.fingerprint();
-    const started = performance.now();
-    expect((await world.tool(UPDATE, reason(UPDATE_ONE))).code).toBe('STATEMENT_TIMEOUT');
-    expect(performance.now() - started).toBeLessThan(6000);
-    for (let tries = 0; tries < 50 && Number((await world.admin("select count(*) as n from pg_stat_activity where datname = current_database() and application_name = 'attack agent' and state = 'active'"))[0]?.['n']) > 0; tries += 1) await sleep(100);
-    expect(await world.admin("select 1 from pg_stat_activity where datname = current_database() and application_name = 'attack agent' and state = 'active'")).toEqual([]);
-    expect(await world.fingerprint()).toBe(before);
-  }, `select countersign.set_policy('statement_timeout', '300 milliseconds'); grant execute on function pg_catalog.pg_sleep(double precision) to public;
-      ${trigger('orders', 'before update', 'begin for i in 1 .. 100 loop begin perform pg_sleep(0.2); exception when query_canceled then null; end; end loop; return new; end')}`),
   story('P019 P021', 'settings of the caller\'s session change neither the rows nor the table', async (world) => {
     await world.admin("alter table public.orders add created date default '2026-01-15'; select countersign.allow('read', 'public.orders'); create schema evil; create table evil.orders as select * from public.orders where id > 1000; grant usage on schema evil to public; grant all on evil.orders to public");
     const seen = new Set<string>();
     const settings = ['set datestyle = \'ISO, DMY\'', 'set datestyle = \'SQL, MDY\'', 'set search_path = evil, public', 'set timezone = \'Pacific/Kiritimati\'', 'set intervalstyle = \'postgres_verbose\'', 'set standard_conforming_strings = off', 'set transform_null_equals = on', 'set bytea_output = \'escape\'', 'set array_nulls = off', 'set quote_all_identifiers = on', 'set row_security = off', 'set extra_float_digits = -15',
       'set plpgsql.extra_errors = \'all\'', 'set lc_monetary = \'C\'', 'set default_text_search_config = \'pg_catalog.simple\'', 'set gin_fuzzy_search_limit = 1', 'set constraint_exclusion = on', 'set enable_seqscan = off', 'set default_transaction_read_only = off', 'set client_min_messages = error', 'set xmloption = document', 'set check_function_bodies = off', 'set escape_string_warning = off', 'set backslash_quote = on', 'set plan_cache_mode = force_custom_plan', 'set jit = off', 'set work_mem = \'64kB\'', 'set statement_timeout = 0', 'set synchronize_seqscans = off'];
+    const [connection, other] = [await world.db.connect('agent'), await world.db.connect('agent')];
+    await other.query("set datestyle = 'SQL, DMY'; set search_path = evil; set standard_conforming_strings = off");
     for (const setting of ['select 1', ...settings]) {
-      const connection = await world.db.connect('agent');
       await connection.query(setting);
       const outcome = await world.apiOn(connection).previewUpdate({ table: 'orders', set: { status: 'x' }, where: "created < '02/03/26' and status <> '\\' and id < $1 and (id = 1 or status = null or array['a', null] = '{a,NULL}' and id = 2)", params: [9], confirmFullTable: false, reason: 'a test', callerId: null });
       expect(outcome.ok, `${setting}: ${JSON.stringify(outcome).slice(0, 300)}`).toBe(true);
-      const { affected_rows, effects, target } = outcome.detail ?? {};
-      seen.add(JSON.stringify([affected_rows, effects, String(target).replaceAll('"', '')]).replaceAll('\\"', ''));
-      // And the plan does the same whatever the settings are when it runs.
-      const other = await world.db.connect('agent');
-      await other.query(setting.includes('quote_all') ? 'select 1' : 'set datestyle = \'SQL, DMY\'; set search_path = evil');
-      const { plan_token, statement, params } = outcome.detail as { plan_token: string; statement: string; params: unknown[] };
-      if (!setting.includes('quote_all')) expect((await world.apiOn(other).executePlan({ planToken: plan_token, statement, params, callerId: null })).ok, setting).toBe(true);
+      const { affected_rows, effects, plan_token, statement, params } = outcome.detail as { affected_rows: number; effects: unknown; plan_token: string; statement: string; params: unknown[] };
+      seen.add(JSON.stringify([affected_rows, effects]).replaceAll('\\"', ''));
+      // And the plan does the same whatever the settings are when it runs. Names in other quotes make another statement: refused.
+      const executed = await world.apiOn(other).executePlan({ planToken: plan_token, statement, params, callerId: null });
+      expect(executed.code, setting).toBe(setting.includes('quote_all') ? 'EFFECTS_CHANGED' : null);
+      await connection.query('reset all');
       await world.admin("update public.orders set status = 'open' where status = 'x'");
-      await Promise.all([connection.end(), other.end()]);
     }
     expect([...seen]).toHaveLength(1);
   }),
@@ -202,7 +186,7 @@ export const PLANS: readonly Attack[] = [
   stale('P024', 'a row of an insert has been inserted by somebody else', 'STATEMENT_FAILED', 'insert_rows', { table: 'public.orders', columns: ['id', 'customer_id'], rows: [[9001, 1]] }, { between: 'insert into public.orders values (9001, 2)' }),
   stale('W026', 'a cascade has grown since a human approved', 'EFFECTS_CHANGED', DELETE, { table: 'public.customers', where: 'id = 7' }, { between: 'insert into public.order_items values (9001, 6)', measured: { status: 'awaiting_approval', affected: 1, total: 13 } }),
   stale('P018', 'a trigger has been put on the table since', 'EFFECTS_CHANGED', UPDATE, UPDATE_ONE, { between: trigger('orders', 'after update', 'begin update public.customers set balance = 0; return null; end') }),
-  stale('P018', 'a rule has been put on the table since', 'ROWSET_CHANGED', DELETE, ONE, { between: 'create rule r as on delete to public.orders do instead delete from public.customers' }),
+  stale('P018', 'a rule has been put on the table since', 'STATEMENT_FAILED', DELETE, ONE, { between: 'create rule r as on delete to public.orders do instead delete from public.customers' }),
   stale('P025', 'another table has taken the name', 'EFFECTS_CHANGED', UPDATE, UPDATE_ONE, { between: 'alter table public.orders rename to orders_old; create table public.orders (like public.orders_old including all); insert into public.orders select * from public.orders_old; grant all on public.orders to countersign_writer' }),
   stale('W045', 'the table may no longer be written', 'NOT_WRITABLE', UPDATE, UPDATE_ONE, { between: "select countersign.revoke('write', 'public.orders')" }),
   story('W066', 'two plans over the same row: the second does nothing', async (world) => {
@@ -213,7 +197,7 @@ export const PLANS: readonly Attack[] = [
     expect(await world.admin('select balance from public.customers where id = 7')).toEqual([{ balance: '60' }]);
   }),
   story('D014 P021', 'a temporary table with a trigger shadows nothing, even where everybody may make one', async (world) => {
-    await world.admin('grant temporary on database :database to public; grant usage on language plpgsql to public');
+    await world.admin('grant temporary on database <database> to public; grant usage on language plpgsql to public');
     const connection = await world.db.connect('agent');
     await connection.query(`create temporary table orders (id integer, status text, total numeric, customer_id integer); insert into orders values (1, 'x', 1, 1); grant all on orders to public;
       create function pg_temp.f() returns trigger language plpgsql as 'begin delete from public.orders; return old; end'; create trigger t before delete or update on orders for each row execute function pg_temp.f();
@@ -232,3 +216,24 @@ export const PLANS: readonly Attack[] = [
     expect((await connection.query('select count(*)::integer as n from pg_temp.orders')).rows).toEqual([{ n: 1 }]);
   }),
 ];
+
+/** These set the time limit of a session, which takes effect when it connects. */
+const TIMED: readonly Attack[] = [
+  story('W054', 'a slow trigger is stopped by the session\'s limit', async (world) => {
+    const started = performance.now();
+    await refusedAlike(world, UPDATE, UPDATE_ONE, 'STATEMENT_TIMEOUT').catch((error: unknown) => { if (performance.now() - started > 9000) throw error; });
+    expect((await world.tool(UPDATE, reason(UPDATE_ONE))).code).toBe('STATEMENT_TIMEOUT');
+  }, `select countersign.set_policy('statement_timeout', '300 milliseconds'); grant execute on function pg_catalog.pg_sleep(double precision) to public; alter role <agent> in database <database> set statement_timeout = '300ms'; ${trigger('orders', 'before update', 'begin perform pg_sleep(5); return new; end')}`),
+  story('W032', 'a trigger that swallows its cancellation is cut off from outside', async (world) => {
+    const before = await world.fingerprint();
+    const started = performance.now();
+    expect((await world.tool(UPDATE, reason(UPDATE_ONE))).code).toBe('STATEMENT_TIMEOUT');
+    expect(performance.now() - started).toBeLessThan(6000);
+    for (let tries = 0; tries < 50 && Number((await world.admin("select count(*) as n from pg_stat_activity where datname = current_database() and application_name = 'attack agent' and state = 'active'"))[0]?.['n']) > 0; tries += 1) await sleep(100);
+    expect(await world.admin("select 1 from pg_stat_activity where datname = current_database() and application_name = 'attack agent' and state = 'active'")).toEqual([]);
+    expect(await world.fingerprint()).toBe(before);
+  }, `select countersign.set_policy('statement_timeout', '300 milliseconds'); grant execute on function pg_catalog.pg_sleep(double precision) to public;
+      ${trigger('orders', 'before update', 'begin for i in 1 .. 100 loop begin perform pg_sleep(0.2); exception when query_canceled then null; end; end loop; return new; end')}`),
+];
+
+export const PLANS: readonly Attack[] = [...sharing(ROWS), ...TIMED];

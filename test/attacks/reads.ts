@@ -189,6 +189,10 @@ export const READS: readonly Attack[] = [
     'SELECT pg_advisory_lock(42)', 'SELECT pg_try_advisory_lock(42)', 'SELECT pg_advisory_lock_shared(1, 2)', 'SELECT pg_try_advisory_lock_shared(1)', 'SELECT pg_advisory_xact_lock(1)', 'SELECT pg_try_advisory_xact_lock_shared(1)',
     'SELECT pg_advisory_unlock_all()', 'SELECT pg_advisory_unlock(1)', 'SELECT count(pg_advisory_lock(g)) FROM generate_series(1, 1000000) g', 'SELECT id FROM orders WHERE pg_try_advisory_lock(id)',
   ]),
+  read('R046 R051', 'what is sent or written past the end of the transaction', 'UNSAFE_FUNCTION', [
+    `SELECT pg_notify('sw_plans', '{"token":"x","status":"approved"}')`, "SELECT sum(length(pg_logical_emit_message(false,'x',repeat('y',1000000))::text)) FROM generate_series(1,100)", "SELECT pg_logical_emit_message(true, 'x', 'y')", "SELECT pg_create_restore_point('x')", 'SELECT pg_switch_wal()',
+    'SELECT pg_export_snapshot()', 'SELECT txid_current()', 'SELECT pg_current_xact_id()', "SELECT pg_create_logical_replication_slot('x', 'y')", 'SELECT pg_stat_reset()', "SELECT pg_replication_origin_create('x')", 'SELECT setseed(0.5)',
+  ]),
   read('R019 R020 R021 R022', 'files and large objects', 'UNSAFE_FUNCTION', [
     "SELECT lo_from_bytea(0, decode(repeat('41',1000),'hex'))", "SELECT lo_import('/etc/passwd')", "SELECT pg_read_file('/etc/passwd')", "SELECT pg_ls_dir('.')", 'SELECT lo_create(0)', 'SELECT lo_creat(-1)', "SELECT lo_export(1, '/tmp/x')",
     'SELECT lo_unlink(1)', 'SELECT lo_get(1)', "SELECT lo_put(1, 0, 'x')", 'SELECT loread(1, 1)', "SELECT lowrite(1, 'x')", "SELECT pg_read_binary_file('x')", "SELECT pg_stat_file('x')", 'SELECT * FROM pg_ls_logdir()', 'SELECT pg_current_logfile()',

@@ -24,6 +24,18 @@ select countersign.set_policy('approval_required_above_rows', '10');
 select countersign.set_policy('hard_max_rows', '2000');
 select countersign.set_policy('ungated_rows_per_hour', '100000')`;
 
+/** Takes away everything that is not Countersign's. */
+export const RESET = `
+do $$
+declare v_schema text;
+begin
+  for v_schema in select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' and nspname !~ '^countersign' loop
+    execute format('drop schema %I cascade', v_schema);
+  end loop;
+end $$;
+create schema public; grant usage on schema public to public; grant usage, create on schema public to <owner>;
+delete from countersign_data.policy_row; delete from countersign_data.allowed_function`;
+
 /** A function that writes when called, whoever calls it, and remembers every call in a sequence, which no rollback undoes. */
 export const BUMP = `
 create table if not exists public.sink (n integer, who text);

@@ -47,6 +47,7 @@ describe('over what is there', () => {
     await db.as('owner').query('create table item (id integer primary key); insert into item select generate_series(1, 200)');
     await admin.query('select countersign.allow(\'read\', \'item\'), countersign.allow(\'write\', \'item\'), countersign.set_policy(\'approval_required_above_rows\', \'10\')');
     const [waiting, small] = [accepted(await previewDelete(agent, 'item', 'id <= 50')), accepted(await previewDelete(agent, 'item', 'id = 60'))];
+    await install(db.url('admin'), { strict: true });
     const before = await everything(db);
     await admin.query(`
       grant execute on function countersign.approve(text, text, text) to public; grant usage on schema countersign_data to countersign_agent; grant all on countersign_data.event to countersign_agent;
