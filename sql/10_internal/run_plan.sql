@@ -16,6 +16,12 @@ begin
     refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', format('%s was renamed or dropped since the preview. Nothing was changed.', p_plan.target), 'Preview again.');
     return;
   else
+    -- the cap may have been lowered since the preview
+    refusal := countersign_data.check_cap(p_plan.relation, p_plan.effects);
+    if refusal.code is not null then
+      may_retry := true;
+      return;
+    end if;
     v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_statement, countersign_data.bound_params(p_plan),
                                       countersign_data.policy_number('hard_max_rows', p_plan.relation), p_plan.digest, p_plan.effects);
     affected := v_run.affected;
