@@ -6,7 +6,6 @@ set standard_conforming_strings = on
 as $$
 declare
   v_parsed record;
-  v_first text;
   v_odd text;
   v_function text;
   v_hidden record;
@@ -15,17 +14,11 @@ begin
     return countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The statement is longer than 64 KiB or holds control, bidi or zero-width characters.', 'Send plain SQL, one statement.');
   end if;
 
-  -- What a cursor could be opened on must never be asked for its tag as it is: it would be planned, as the engine, and
-  -- planning runs functions. So queries are found out first, as the subject of PREPARE, and the rest must begin with a word
-  -- (an empty statement in front would hide a query behind it).
   v_parsed := countersign_data.statement_tag('prepare countersign as ' || p_statement);
-  if v_parsed.tag is null then
-    select t.token into v_first from countersign_data.statement_tokens(p_statement) t where t.kind <> 'comment' order by t.place limit 1;
-    if coalesce(v_first, '') !~ '^[a-z]' or p_statement ~ '/\*([^*]|\*+[^*/])*/\*' then
-      v_parsed.tag := 'several';
-    else
-      v_parsed := countersign_data.statement_tag(p_statement);
-    end if;
+  if v_parsed.tag is null and countersign_data.begins_with_word(p_statement) then
+    v_parsed := countersign_data.statement_tag(p_statement);
+  elsif v_parsed.tag is null then
+    v_parsed.tag := 'several';
   end if;
   if v_parsed.tag = 'several' then
     return countersign_data.outcome_refused('MULTI_STATEMENT', 'run_migration takes exactly one statement.', 'Send one statement; preview each migration by a call of its own.');

@@ -79,11 +79,11 @@ begin
     -- every oid in the tree by the name of its field; opnos is a list
     select pg_catalog.jsonb_build_object(
       'functions', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] in ('funcid', 'opfuncid', 'hashfuncid', 'negfuncid', 'aggfnoid', 'winfnoid', 'tsmhandler', 'startInRangeFunc', 'endInRangeFunc')), '[]')
-        || coalesce(v_depends->'functions', '[]'),
+        || coalesce(v_depends->'functions'::text, '[]'),
       'operators', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] in ('opno', 'sortop', 'eqop', 'cycle_mark_neop')), '[]')
         || coalesce((select pg_catalog.jsonb_agg(distinct o) from pg_catalog.regexp_matches(v_tree, ':opnos \(o ([0-9 ]+)\)', 'g') l, pg_catalog.regexp_split_to_table(pg_catalog.btrim(l[1]), ' +') o), '[]')
-        || coalesce(v_depends->'operators', '[]'),
-      'types', coalesce(v_depends->'types', '[]'),
+        || coalesce(v_depends->'operators'::text, '[]'),
+      'types', coalesce(v_depends->'types'::text, '[]'),
       'relids', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] = 'relid'), '[]'))
     from pg_catalog.regexp_matches(v_tree, ':(funcid|opfuncid|hashfuncid|negfuncid|aggfnoid|winfnoid|tsmhandler|startInRangeFunc|endInRangeFunc|opno|sortop|eqop|cycle_mark_neop|relid) ([1-9][0-9]*)', 'g') m)
     || pg_catalog.jsonb_build_object(

@@ -196,6 +196,44 @@ const ROWS: readonly Attack[] = [
     expect(codes).toEqual([null, 'ROWSET_CHANGED']);
     expect(await world.admin('select balance from public.customers where id = 7')).toEqual([{ balance: '60' }]);
   }),
+  story('D013', 'functions and operators that fit better than Postgres\'s own, put where the application\'s names are looked up', async (world) => {
+    // On 14, and on what was upgraded from it, everybody may create in public.
+    await world.admin('grant create on schema public to public; grant usage on language plpgsql, sql to public; create table public.fooled (who text, what text); grant all on public.fooled to public');
+    const agent = await world.db.connect('agent');
+    const plant = (name: string, args: string, returns: string, answer: string): string =>
+      `create function public.${name}(${args}) returns ${returns} language plpgsql as $$begin insert into public.fooled values (current_user, '${name}(${args})'); return ${answer}; exception when others then return ${answer}; end$$;`;
+    const operator = (sign: string, left: string, right: string, answer = 'true', returns = 'boolean'): string => {
+      const name = `op${[...sign].map((char) => char.charCodeAt(0)).join('')}_${left}_${right}`.replace(/\W/g, '');
+      return `${plant(name, `a ${left}, b ${right}`, returns, answer)} create operator public.${sign} (leftarg = ${left}, rightarg = ${right}, procedure = public.${name});`;
+    };
+    await agent.query([
+      plant('convert_to', 'a text, b text', 'bytea', "'\\x00'"), plant('to_jsonb', 'a public.orders', 'jsonb', "'{}'"), plant('encode', 'a bytea, b name', 'text', "'x'"), plant('left', 'a text, b bigint', 'text', "'x'"), plant('jsonb_to_recordset', 'a text', 'record', 'null'), plant('string_agg', 'a bytea, b text', 'text', "'x'"),
+      plant('jsonb_build_array', 'a text, b jsonb, c jsonb', 'jsonb', "'[]'"), plant('sha256', 'a text', 'bytea', "'\\x00'"), plant('count', 'a text', 'bigint', '0'), plant('replace', 'a text, b name, c text', 'text', "'x'"),
+      operator('=', 'regtype', 'regtype', 'false'), operator('=', 'oid', 'regnamespace', 'false'), operator('=', 'oid', 'integer', 'false'), operator('>=', 'oid', 'integer', 'false'), operator('=', 'text[]', 'text[]', 'true'), operator('||', 'text[]', 'text', 'a', 'text[]'), operator('->', 'jsonb', 'jsonb', "'[]'", 'jsonb'), operator('->>', 'jsonb', 'jsonb', "'x'", 'text'), operator('!~', 'name', 'name', 'false'),
+    ].join('\n'));
+    const detail = async (outcome: Promise<{ code: unknown; detail: Record<string, unknown> | null }>) => {
+      const { code, detail: found } = await outcome;
+      return { code, affected: found?.['affected_rows'], effects: found?.['effects'] };
+    };
+    const counted = (n: number, inserted = 0) => ({ code: null, affected: n, effects: [{ table: 'public.orders', inserted, updated: n - inserted, deleted: 0, writable: true }] });
+    expect(await detail(world.sql(UPDATE, { ...UPDATE_ONE, where: 'id = $1', params: [1] }))).toEqual(counted(1));
+    expect(await detail(world.sql('insert_rows', { table: 'orders', columns: ['id', 'customer_id'], rows: [[9001, 1]] }))).toEqual(counted(1, 1));
+    expect((await world.sql(UPDATE, { ...UPDATE_ONE, where: "id = 1 or current_query() <> 'x'" })).code).toBe('UNSAFE_FUNCTION');
+    const plan = await readyPlan(world, UPDATE, { table: 'orders', set: { status: 'zzz' }, where: 'id <= 2' });
+    await world.admin('update public.orders set total = 777 where id = 1');
+    expect((await world.sql('execute_plan', { plan_token: plan.plan_token, statement: plan.statement, params: plan.params })).code).toBe('ROWSET_CHANGED');
+    expect(await world.admin('select distinct who, what from public.fooled')).toEqual([]);
+  }),
+  story('P016', 'an exclusive lock of the caller\'s own transaction makes nobody believe in an execution that was undone', async (world) => {
+    await world.admin('grant temporary on database <database> to public');
+    const { plan_token, statement, params } = await readyPlan(world, UPDATE, UPDATE_ONE);
+    const agent = await world.db.connect('agent');
+    await agent.query('begin; create temporary table own (n integer)');
+    const outcome = await world.apiOn(agent).executePlan({ planToken: plan_token, statement, params, callerId: null });
+    await agent.query('commit');
+    const changed = Number((await world.admin('select count(*) as n from public.orders where id = 1 and total = 5'))[0]?.['n']);
+    expect({ executed: outcome.ok, changed }).toEqual({ executed: changed === 1, changed });
+  }, trigger('customers', 'before update', 'begin return new; end')),
   story('D014 P021', 'a temporary table with a trigger shadows nothing, even where everybody may make one', async (world) => {
     await world.admin('grant temporary on database <database> to public; grant usage on language plpgsql to public');
     const connection = await world.db.connect('agent');

@@ -155,6 +155,27 @@ export const READS: readonly Attack[] = [
     `create function public.plus_one(integer) returns integer language sql immutable as 'select $1 + 1';
      create function public.twice(bigint, integer) returns bigint language sql immutable as 'select $1 + 2 * $2';
      create aggregate public.double_sum(integer) (sfunc = public.twice, stype = bigint, initcond = '0'); create extension pg_trgm`),
+  story('A002 C008', 'no text is planned by a role that may read what the agent may not: planning runs functions, and their errors talk', async (world) => {
+    await world.sql('delete_rows', { table: 'public.orders', where: 'id = 1' });
+    const probes = (cast: string) => [
+      `select 1 from pg_catalog.pg_class where relname = (table_to_xml('countersign_data.plan'::regclass,true,true,'')::text${cast})::text`, `select 1 from pg_catalog.pg_class where relname = (select current_setting('x')) || (database_to_xml(true,true,'')::text${cast})::text`,
+    ].flatMap((text) => [text, `;${text}`, `/* ; */ ;${text}`, `/* /* */ a */; ${text}`, `-- x\n;${text}`, `(${text})`, `explain ${text}`, `explain analyze ${text}`, `create table x as ${text}`, `create view v as ${text}`, `declare c cursor for ${text}`, `prepare x as ${text}`, `copy (${text}) to stdout`]);
+    const told = async (statement: string) => [await world.sql('run_migration', { statement }), await world.sql('query', { statement }), await world.sql('delete_rows', { table: 'public.orders', where: statement })].map(({ code, message }) => [code, message]);
+    const [fails, works] = [probes('::integer'), probes('')];
+    for (const [index, statement] of fails.entries()) {
+      const answers = await told(statement);
+      // Neither the text of the error nor whether there was one.
+      expect(JSON.stringify(answers)).not.toMatch(/invalid input syntax|plan_token|<token>/);
+      expect((await told(works[index] as string)).map(([code]) => code)).toEqual(answers.map(([code]) => code));
+    }
+  }),
+  story('R002', 'a dollar quote that changes its tag when parameters are taken out breaks nothing open', async (world) => {
+    const agent = await world.db.connect('agent');
+    await agent.query("select 1");
+    await world.admin('grant execute on function pg_catalog.pg_advisory_lock(bigint) to public');
+    await world.apiOn(agent).checkRead({ tool: 'query', statement: "select $q$1$q$, 'HIDDEN $qnull$ ) as z; end; select pg_advisory_lock(4711) from (select 1 --'", params: [], reason: null, callerId: null });
+    expect((await agent.query("select count(*)::integer as held from pg_locks where locktype = 'advisory' and objid = 4711")).rows).toEqual([{ held: 0 }]);
+  }),
   read('R007', 'a sequence is moved', 'UNSAFE_FUNCTION', [
     "SELECT setval('public.inv_no', 999999), nextval('public.inv_no')", "SELECT nextval('inv_no')", "SELECT currval('inv_no')", 'SELECT lastval()',
   ], 'create sequence public.inv_no; grant usage, update on public.inv_no to countersign_reader'),

@@ -95,6 +95,14 @@ describe('the folder', () => {
     expect(inCatalog.sort()).toEqual(inFiles);
   });
 
+  test('holds no helper that nothing uses', async () => {
+    expect(await offenders(`
+      select p.proname as name from pg_proc p where p.pronamespace = 'countersign_data'::regnamespace
+        and not exists (select from pg_proc u where u.pronamespace in (select n.oid from pg_namespace n where n.nspname = any(${SCHEMAS})) and u.oid <> p.oid and u.prosrc ~ ('\\m' || p.proname || '\\M'))
+        and not exists (select from pg_trigger t where t.tgfoid = p.oid)
+        and not exists (select from pg_views v where v.schemaname = 'countersign' and v.definition ~ ('\\m' || p.proname || '\\M'))`)).toEqual([]);
+  });
+
   test('comments on each object in the file that makes it', () => {
     expect(files.filter((file) => !/^comment on (function|view) /m.test(readFileSync(join(root, 'sql', file), 'utf8')))).toEqual([]);
   });
