@@ -24,8 +24,9 @@ select countersign.set_policy('approval_required_above_rows', '10');
 select countersign.set_policy('hard_max_rows', '2000');
 select countersign.set_policy('ungated_rows_per_hour', '100000')`;
 
-/** Takes away everything that is not Countersign's. */
+/** Takes away everything that is not Countersign's. What an attack planted in public must not be called on the way. */
 export const RESET = `
+set local search_path = pg_catalog;
 do $$
 declare v_schema text;
 begin
@@ -45,6 +46,6 @@ create or replace function public.bump() returns integer language plpgsql securi
 
 /** Makes the statement that reads one value out of all rows of the application; compared before and after each attack. */
 export const FINGERPRINT = `
-select string_agg(format('select %L || md5(coalesce(string_agg(x::text, %L order by x::text), %L)) as f from %s x', c.oid::regclass || ' ', '|', '', c.oid::regclass), ' union all ') as statement
+select string_agg(format('select %L || md5(coalesce(string_agg(x::text, %L order by x::text), %L)) as f from %s x', c.oid::regclass || ' ', '|', '', c.oid::regclass), ' union all ' order by c.oid) as statement
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p') and not c.relispartition and n.nspname !~ '^(pg_|countersign|information_schema)' and c.reltuples < 50000`;
