@@ -14,6 +14,7 @@ begin
     return;
   end if;
   revoke usage on language plpgsql, sql from public;
+  grant usage on language plpgsql, sql to countersign_owner;  -- whoever installs is a member of it
   grant usage on language sql to countersign_analyst;  -- resolves agent SQL by creating a function, rolled back
   for v_function in
     select p.oid::regprocedure from pg_proc p

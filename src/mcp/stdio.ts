@@ -4,7 +4,7 @@ import type { ServerDependencies } from './dependencies.js';
 import { createStartupCheck } from './startup-check.js';
 
 /** How long a start waits for the checks before it serves without them; the tools then wait for them. */
-const CHECK_FIRST_MS = 1500;
+const CHECK_FIRST_MS = 5000;
 /** How long the end waits for the pools; Postgres ends the sessions of a process that is gone by itself. */
 const CLOSE_MS = 500;
 

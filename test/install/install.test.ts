@@ -72,7 +72,7 @@ describe('the installer', () => {
   test('is not changed by settings of the role or the database', async () => {
     const root = product({ 'sql/10.sql': 'do $$ begin if current_setting(\'standard_conforming_strings\') <> \'on\' or current_setting(\'search_path\') <> \'pg_catalog, pg_temp\' then raise exception \'changed\'; end if; end $$' });
     const db = await createTestDatabase({ backend: false });
-    await db.as('admin').query(`alter database ${db.name} set search_path = evil; alter database ${db.name} set statement_timeout = 1; alter database ${db.name} set default_transaction_read_only = on`);
+    await db.as('admin').query(`alter database ${db.name} set search_path = evil; alter database ${db.name} set statement_timeout = 100; alter database ${db.name} set default_transaction_read_only = on`);
     await expect(install(db.url('admin'), { root })).resolves.toMatchObject({ applied: true });
   });
 });

@@ -73,11 +73,10 @@ const VALUES: ReadonlyArray<[column: string, sent: unknown, shown: unknown, stor
 ];
 
 let id = 0;
+const looks = await db.connect('admin');
+await looks.query('set intervalstyle = iso_8601; set timezone = \'UTC\'; set bytea_output = hex');
 const stored = async (column: string): Promise<string | null> => {
-  const client = await db.connect('admin');
-  await client.query('set intervalstyle = iso_8601; set timezone = \'UTC\'; set bytea_output = hex');
-  const { rows } = await client.query<{ value: string | null }>(`select ${column === 'js' ? 'js::jsonb' : column}::text as value from zoo where id = $1`, [id]);
-  await client.end();
+  const { rows } = await looks.query<{ value: string | null }>(`select ${column === 'js' ? 'js::jsonb' : column}::text as value from zoo where id = $1`, [id]);
   return rows[0]?.value ?? null;
 };
 
