@@ -26,7 +26,8 @@ grant execute on all functions in schema countersign_data to countersign_engine;
 grant execute on function countersign.plan_detail(text) to countersign_engine;
 grant execute on function countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb),
                           countersign_exec.run_ddl(text),
-                          countersign_exec.resolve(text) to countersign_engine;
+                          countersign_exec.resolve(text),
+                          countersign_exec.read_tag(text) to countersign_engine;
 
 -- The owners of the functions that touch agent SQL: no USAGE where their function lives, no right on any table here.
 -- countersign_writer, countersign_migrator: nothing. What they hold on the application's tables is the allowlist.

@@ -15,6 +15,7 @@ begin
       (select count(*) || '/' || sum(c.xmin::text::bigint) from pg_cast c where c.oid >= 16384),
       (select count(*) || '/' || sum(t.xmin::text::bigint) from pg_type t where t.oid >= 16384),
       (select count(*) || '/' || sum(m.xmin::text::bigint) from pg_auth_members m),
+      (select count(*) || '/' || sum(f.xmin::text::bigint) from countersign_data.allowed_function f),
       (select s.search_path::text from countersign_data.setting s)));
 end
 $$;

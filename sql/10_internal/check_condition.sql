@@ -17,8 +17,7 @@ begin
   if refusal.code is not null then
     return;
   end if;
-  -- the body of the function that resolves it holds no parameters; an untyped null resolves as an untyped parameter does
-  v_facts := countersign_exec.resolve(format(E'%s where (%s\n)', p_plan.target, regexp_replace(p_plan.where_sql, '\$[0-9]+', 'null', 'g')));
+  v_facts := countersign_exec.resolve(format(E'%s where (%s\n)', p_plan.target, p_plan.where_sql));
   refusal := countersign_data.judge_resolved(v_facts, true);
   if refusal.code is null and not exists (select from jsonb_array_elements_text(v_facts->'relids') r where r.value::oid <> p_plan.relation)
      and not exists (select from jsonb_array_elements_text((v_facts->'functions') || (v_facts->'operators') || (v_facts->'types')) o where o.value::bigint >= 16384) then

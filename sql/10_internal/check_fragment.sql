@@ -18,6 +18,11 @@ begin
       'Pass such text as a parameter.');
   end if;
 
+  -- an E-string that goes on in the next line, and names beyond U+FFFF, are read otherwise by Postgres than by statement_tokens
+  if (p_where ~* '(^|[^[:alnum:]_])e''' and p_where ~ '''[[:space:]]*[\n\r][[:space:]]*''') or p_where ~ '[\U00010000-\U0010ffff]' then
+    return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The condition holds a broken E-string or characters beyond the basic plane.', 'Pass such text as a parameter.');
+  end if;
+
   select coalesce(bool_or(t.token = ';'), false) as several, coalesce(bool_or(t.kind = 'comment'), false) as comment, coalesce(bool_or(t.is_dollar), false) as dollar into v_seen
   from (select s.*, (s.token = '$' and lead(s.token) over (order by s.place) !~ '^[0-9]') or (s.kind = 'name' and strpos(s.token, '$') > 0) as is_dollar
         from countersign_data.statement_tokens(p_where) s where s.kind <> 'string') t

@@ -14,6 +14,11 @@ begin
     return countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The statement is longer than 64 KiB or holds control, bidi or zero-width characters.', 'Send plain SQL, one statement.');
   end if;
 
+  -- read otherwise by Postgres than by statement_tokens, which looks for what the statement calls
+  if (p_statement ~* '(^|[^[:alnum:]_])e''' and p_statement ~ '''[[:space:]]*[\n\r][[:space:]]*''') or p_statement ~ '[\U00010000-\U0010ffff]' then
+    return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The statement holds a broken E-string or characters beyond the basic plane.', 'Write plain strings, each on one line.');
+  end if;
+
   v_parsed := countersign_data.statement_tag('prepare countersign as ' || p_statement);
   if v_parsed.tag is null and countersign_data.begins_with_word(p_statement) then
     v_parsed := countersign_data.statement_tag(p_statement);

@@ -17,10 +17,10 @@ begin
   return case
     when p_plan.state = 'rejected' then countersign_data.outcome_refused('PLAN_REJECTED',
       format('%s rejected this plan%s.', v_decision->>'by', coalesce(': ' || (v_decision->>'note'), ' without giving a reason')),
-      'Do not repeat it. Read the reason, change the statement accordingly and preview that.', v_detail || jsonb_build_object('decision', v_decision))
+      case when v_decision->>'note' is null then 'Do not repeat it. Ask the human what they want instead.' else 'Do not repeat it. Read the reason, change the statement accordingly and preview that.' end, v_detail || jsonb_build_object('decision', v_decision))
     when p_plan.state in ('executed', 'undone') then countersign_data.outcome_refused('PLAN_USED',
       format('This plan was executed at %s.', v_outcome->>'at'),
-      'Nothing more to do; detail.outcome is what it did. For another change preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
+      'Nothing more to do; outcome tells what it did. For another change preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
     when p_plan.state = 'executing' then countersign_data.outcome_refused('ALREADY_EXECUTING',
       'This plan is being executed.', 'Wait, then call plan_status.', v_detail)
     when p_plan.state = 'stale' then countersign_data.outcome_refused(v_outcome->>'code',

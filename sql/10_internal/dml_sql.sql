@@ -60,7 +60,7 @@ begin
     v_rows,
     coalesce(countersign_data.key_sql(p_plan.relation, case p_plan.kind when 'insert' then 'after' else 'before' end, v_whole), 'null::text'),
     concat_ws(' || ''/'' || ',
-      case when p_plan.kind <> 'insert' then 'before::text' end,
+      case when p_plan.kind <> 'insert' then 'coalesce(before::text, '''')' end,
       case when cardinality(v_compared) > 0 and p_plan.kind <> 'delete'
            then (select 'row(' || string_agg(countersign_data.image_column('after', c, v_whole), ', ') || ')::text' from unnest(v_compared) c)
            when p_plan.kind = 'insert' then '''''' end),

@@ -35,6 +35,10 @@ as $$
        and (p.proacl is null or exists (select from aclexplode(p.proacl) a where a.grantee = 0))),
     'Run countersign install again.'
   union all
+  select 'the database is UTF-8', 'fatal',
+    case when current_setting('server_encoding') <> 'UTF8' then format('The database''s encoding is %s.', current_setting('server_encoding')) end,
+    'Countersign needs a database with encoding UTF8: create database … encoding ''UTF8'' template template0;'
+  union all
   select 'track_counts is on', 'fatal',
     case when current_setting('track_counts') <> 'on' then 'track_counts is off: effects cannot be measured.' end,
     'alter system set track_counts = on; select pg_reload_conf();'

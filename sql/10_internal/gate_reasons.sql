@@ -53,8 +53,8 @@ begin
     v_budget := countersign_data.policy_number('ungated_rows_per_hour', p_plan.relation);
     select coalesce(sum(q.total_rows), 0) into v_spent
     from countersign_data.plan q
-    where q.login = session_user and q.gate = '{}' and q.created_at > clock_timestamp() - interval '1 hour' and q.total_rows > 0
-      and (q.state in ('executing', 'executed', 'undone') or (q.state = 'previewed' and q.expires_at > clock_timestamp()));
+    where q.login = session_user and q.gate = '{}' and q.total_rows > 0
+      and ((q.state in ('executing', 'executed', 'undone') and q.created_at > clock_timestamp() - interval '1 hour') or (q.state = 'previewed' and q.expires_at > clock_timestamp()));
     if v_spent + p_plan.total_rows > v_budget then
       v_reasons := v_reasons || format('%s already changed or may change %s rows without a human within the hour; with these it would pass %s.', session_user, v_spent, v_budget);
     end if;

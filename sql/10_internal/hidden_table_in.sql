@@ -14,6 +14,7 @@ declare
   v_depth integer := 0;
   v_deepest integer := 0;
   v_place integer;
+  v_next integer;
   v_table record;
 begin
   tested := false;
@@ -34,12 +35,17 @@ begin
   end if;
 
   for i in 1 .. coalesce(cardinality(v_tokens), 0) loop
-    continue when v_kinds[i] <> 'name' or v_tokens[i] not in ('table', 'only', 'exists', 'on', 'of', 'references') or v_kinds[i + 1] is distinct from 'name';
-    v_place := case when v_tokens[i + 2] = '.' and v_kinds[i + 3] = 'name' then i + 3 else i + 1 end;
+    continue when v_kinds[i] <> 'name' or v_tokens[i] not in ('table', 'only', 'exists', 'on', 'of', 'references');
+    v_next := i + 1;
+    while v_tokens[v_next] = '(' and v_kinds[v_next] = 'sign' loop  -- only (t) is only t
+      v_next := v_next + 1;
+    end loop;
+    continue when v_kinds[v_next] is distinct from 'name';
+    v_place := case when v_tokens[v_next + 1] = '.' and v_kinds[v_next + 2] = 'name' then v_next + 2 else v_next end;
     for v_table in
       select c.oid, countersign_data.qualified_name(c.oid) as name
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relname::text = v_tokens[v_place] and c.relkind in ('r', 'p', 'm') and (v_place = i + 1 or n.nspname::text = v_tokens[i + 1])
+      where c.relname::text = v_tokens[v_place] and c.relkind in ('r', 'p', 'm') and (v_place = v_next or n.nspname::text = v_tokens[v_next])
         and n.nspname !~ '^pg_' and countersign_data.relation_is_readable(c.oid, array[0]) is not true
     loop
       hidden := v_table.name;

@@ -17,7 +17,7 @@ begin
   limit 1;
   if found then
     return countersign_data.outcome_refused('UNSAFE_FUNCTION', format('The text calls %s(), which agent SQL may not call.', v_bad),
-      'Write the condition without it, or ask an administrator to run: countersign allow function ' || v_bad);
+      'Write it without that, or ask an administrator to run: countersign allow function ' || v_bad);
   end if;
 
   -- a preview marks the rows it touched in their system columns, although it is rolled back: a condition could tell
@@ -41,7 +41,7 @@ begin
   limit 1;
   if found then
     return countersign_data.outcome_refused('NOT_READABLE', format('The text reads %s, or a column of it, which is not readable for agents.', v_bad),
-      'Use describe_schema to see what is readable (of a partitioned table, its parent), or ask an administrator: countersign allow read ' || v_bad);
+      'Use describe_schema to see what is readable (of a partitioned table, its parent), and name only such columns; or ask an administrator to allow it: countersign allow read ' || v_bad || ' --columns …');
   end if;
   return null;
 end

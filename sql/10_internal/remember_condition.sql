@@ -10,6 +10,8 @@ begin
     values (p_relation, sha256(convert_to(p_condition, 'UTF8')), p_mark)
     on conflict (relation, condition) do update set mark = excluded.mark;
   end if;
+exception when lock_not_available then
+  null;  -- somebody else is remembering it in a transaction that goes on
 end
 $$;
 comment on function countersign_data.remember_condition(oid, text, text) is 'Remembers that a condition was found harmless under a mark of the catalogs.';

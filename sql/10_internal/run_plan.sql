@@ -37,7 +37,7 @@ begin
     may_retry := true;
   elsif v_run.verdict = 'rowset_changed' then
     refusal := countersign_data.outcome_refused('ROWSET_CHANGED', 'The rows are not those that were previewed. Nothing was changed.',
-      'Preview again; detail.changed names the rows.', jsonb_build_object('changed', countersign_data.rows_that_differ(p_plan.row_marks, v_run.marks)));
+      'Preview again; changed names the rows.', jsonb_build_object('changed', countersign_data.rows_that_differ(p_plan.row_marks, v_run.marks)));
   elsif v_run.verdict <> 'done' then
     -- not one expression with the figures below: a migration's record has no such field, and naming it raises
     refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', 'The statement would now do something else than was previewed. Nothing was changed.', 'Preview again.');

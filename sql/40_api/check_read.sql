@@ -8,6 +8,7 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
 set plan_cache_mode = force_generic_plan
+set quote_all_identifiers = off
 set jit = off
 as $$
 declare
@@ -15,6 +16,7 @@ declare
   v_refusal countersign.outcome;
   v_parsed record;
 begin
+  perform countersign_data.refuse_planted_objects();
   v_call.tool := p_tool;
   v_call.reason := p_reason;
   v_call.statement := p_statement;
@@ -36,7 +38,7 @@ begin
   end;
   if v_refusal.code is null then
     v_refusal := countersign_data.judge_resolved(countersign_exec.resolve(
-      '(' || regexp_replace(p_statement, '\$[0-9]+', 'null', 'g') || E'\n) as countersign_query'), false);
+      '(' || p_statement || E'\n) as countersign_query'), false);
     if v_refusal.detail->>'sqlstate' in ('42601', '0A000') then
       v_refusal := countersign_data.outcome_refused('NOT_A_SELECT', v_refusal.message, 'Send one SELECT without INTO and without a write in WITH.');
     end if;

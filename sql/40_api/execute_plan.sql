@@ -8,6 +8,7 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
 set plan_cache_mode = force_generic_plan
+set quote_all_identifiers = off
 set jit = off
 as $$
 declare
@@ -21,6 +22,7 @@ begin
   get diagnostics v_context = pg_context;
   perform countersign_data.refuse_nested_call(v_context, 'execute_plan');
   perform countersign_data.refuse_other_isolation();
+  perform countersign_data.refuse_planted_objects();
   -- the caller may have set it to off: what is answered as executed must survive a crash. Not a SET clause of this
   -- function, which would be undone before the commit.
   perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') <> 'remote_apply';

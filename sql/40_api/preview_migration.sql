@@ -8,6 +8,7 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
 set plan_cache_mode = force_generic_plan
+set quote_all_identifiers = off
 set jit = off
 as $$
 declare
@@ -17,6 +18,7 @@ declare
   v_run record;
 begin
   perform countersign_data.refuse_other_isolation();
+  perform countersign_data.refuse_planted_objects();
   v_plan.kind := 'migration';
   v_plan.tool := 'run_migration';
   v_plan.statement := coalesce(p_statement, '');

@@ -9,12 +9,14 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
 set plan_cache_mode = force_generic_plan
+set quote_all_identifiers = off
 set jit = off
 as $$
 declare
   v_plan countersign_data.plan;
 begin
   perform countersign_data.refuse_other_isolation();
+  perform countersign_data.refuse_planted_objects();
   v_plan.kind := 'update';
   v_plan.tool := 'update_rows';
   v_plan.where_sql := nullif(btrim(p_where), '');

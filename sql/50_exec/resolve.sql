@@ -83,9 +83,10 @@ begin
       'operators', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] in ('opno', 'sortop', 'eqop', 'cycle_mark_neop')), '[]')
         || coalesce((select pg_catalog.jsonb_agg(distinct o) from pg_catalog.regexp_matches(v_tree, ':opnos \(o ([0-9 ]+)\)', 'g') l, pg_catalog.regexp_split_to_table(pg_catalog.btrim(l[1]), ' +') o), '[]')
         || coalesce(v_depends->'operators'::text, '[]'),
-      'types', coalesce(v_depends->'types'::text, '[]'),
+      'types', coalesce(v_depends->'types'::text, '[]')
+        || coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] = 'typid'), '[]'),  -- RETURNING of SQL/JSON
       'relids', coalesce(pg_catalog.jsonb_agg(distinct m[2]) filter (where m[1] = 'relid'), '[]'))
-    from pg_catalog.regexp_matches(v_tree, ':(funcid|opfuncid|hashfuncid|negfuncid|aggfnoid|winfnoid|tsmhandler|startInRangeFunc|endInRangeFunc|opno|sortop|eqop|cycle_mark_neop|relid) ([1-9][0-9]*)', 'g') m)
+    from pg_catalog.regexp_matches(v_tree, ':(funcid|opfuncid|hashfuncid|negfuncid|aggfnoid|winfnoid|tsmhandler|startInRangeFunc|endInRangeFunc|opno|sortop|eqop|cycle_mark_neop|relid|typid) ([1-9][0-9]*)', 'g') m)
     || pg_catalog.jsonb_build_object(
     -- relations with the columns read; attribute numbers are stored 7 higher, so that system columns have a place
     'relations', (

@@ -11,6 +11,13 @@ set transform_null_equals = off
 set row_security = on
 set datestyle = 'ISO, YMD'
 set timezone = 'UTC'
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set xmlbinary = base64
+set array_nulls = on
+set default_text_search_config = 'pg_catalog.simple'
+set default_tablespace = ''
 set client_min_messages = error
 as $$
 begin

@@ -20,6 +20,7 @@ set timezone = 'UTC'
 set bytea_output = 'hex'
 set extra_float_digits = 1
 set plan_cache_mode = auto
+set array_nulls = on
 set client_min_messages = error
 as $$
 declare
@@ -31,6 +32,8 @@ declare
   v_arg text;
   v_used integer;
   v_before jsonb;
+  v_has_triggers boolean;
+  v_locked oid[] := '{}';
   v_reached boolean := false;
 begin
   begin
@@ -86,6 +89,13 @@ begin
               from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid in (1255, 1259, 2613, 2995)) and c.relkind in ('r', 'm')) x
         where x.i > 0 or x.u > 0 or x.d > 0;
 
+        v_has_triggers := exists (
+          select from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
+          where not t.tgisinternal and c.relnamespace::pg_catalog.regnamespace::text <> 'countersign_data');
+        if v_has_triggers then
+          v_locked := array(select l.relation from pg_catalog.pg_locks l
+                            where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock');
+        end if;
         for v_row in execute 'execute ' || v_run || case when v_args = '{}' then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
           affected := v_row.affected;
           digest := v_row.digest;
@@ -104,10 +114,10 @@ begin
         -- TRUNCATE (and DDL) in a trigger leaves no row counter, but it must hold this lock; without triggers nothing can
         select pg_catalog.min(l.relation::pg_catalog.regclass::text) into truncated
         from pg_catalog.pg_locks l
-        where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock' and l.granted
-          and exists (select from pg_catalog.pg_trigger t where not t.tgisinternal and t.tgname !~ '^_[0-9][0-9]_');
+        where v_has_triggers and l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock' and l.granted
+          and l.relation <> all (v_locked);
 
-        verdict := case when v_preview or (digest = p_expected_digest and effects = p_expected_effects) then 'done'
+        verdict := case when v_preview or (digest = p_expected_digest and effects = p_expected_effects and truncated is null) then 'done'
                         when digest <> p_expected_digest then 'rowset_changed' else 'effects_changed' end;
         v_reached := true;
         if v_preview or verdict <> 'done' or truncated is not null then

@@ -8,6 +8,7 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set bytea_output = 'hex'
 set plan_cache_mode = force_generic_plan
+set quote_all_identifiers = off
 as $$
 declare
   v_key countersign_data.policy_key;

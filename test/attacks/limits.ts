@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { story, type Attack } from './attack.js';
 import type { World } from './world.js';
 
-const IMPATIENT = "select countersign.set_policy('statement_timeout', '400 milliseconds')";
+const IMPATIENT = "select countersign.set_policy('statement_timeout', '250 milliseconds')";
 
 /** However a read ends, it ends soon, with an answer, and the next one is served. */
 async function endsSoon(world: World, statement: string): Promise<string | null> {

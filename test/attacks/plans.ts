@@ -234,6 +234,38 @@ const ROWS: readonly Attack[] = [
     const changed = Number((await world.admin('select count(*) as n from public.orders where id = 1 and total = 5'))[0]?.['n']);
     expect({ executed: outcome.ok, changed }).toEqual({ executed: changed === 1, changed });
   }, trigger('customers', 'before update', 'begin return new; end')),
+  story('W069 W040', 'tables of every shape: what is previewed is executed, to the row', async (world) => {
+    const executes = async (tool: string, input: Args, affected: number, total = affected): Promise<void> => {
+      const { plan_token, statement, params, detail } = await readyPlan(world, tool, input);
+      expect([detail['affected_rows'], detail['total_rows']], JSON.stringify(input)).toEqual([affected, total]);
+      const outcome = await world.sql('execute_plan', { plan_token, statement, params });
+      expect(outcome, JSON.stringify(input)).toMatchObject({ ok: true, detail: { affected_rows: affected } });
+    };
+    const all = '"Odd Schema"."Every Kind"';
+    const values: [string, unknown, unknown][] = [
+      ['Mixed', 'x"y', 'x"y'], ['select', 5, 5], ['tags', ['a', 'b,c', null, '{}'], ['a', 'b,c', null, '{}']], ['grid', [[1, 2], [3, 4]], [[1, 2], [3, 4]]], ['mood', 'bad', 'bad'], ['moods', ['ok', 'bad'], ['ok', 'bad']], ['span', '[1,5)', '[1,5)'], ['place', { street: 'a, b', no: 7 }, '("a, b",7)'],
+      ['raw', '\\xdeadbeef', '\\xdeadbeef'], ['doc', { a: [1, null] }, { a: [1, null] }], ['amount', '12345678901234567890.123456789', '12345678901234567890.123456789'], ['big', '9007199254740993', '9007199254740993'], ['at', '2026-03-29T02:30:00+02:00', '2026-03-29T00:30:00+00:00'], ['day', '2026-03-29', '2026-03-29'], ['lasts', 'P1DT2H', 'P1DT2H'],
+      ['net', '10.0.0.0/8', '10.0.0.0/8'], ['flag', true, true], ['ratio', 'NaN', 'NaN'],
+    ];
+    await executes('insert_rows', { table: all, columns: values.map(([column]) => column), rows: [values.map(([, value]) => value)] }, 1);
+    const read = async () => (await world.tool('query', { statement: `SELECT * FROM ${all} WHERE "select" = 5`, reason: 'a test' })).content['rows'] as Record<string, unknown>[];
+    expect((await read())[0]).toMatchObject(Object.fromEntries(values.map(([column, , shown]) => [column, shown])));
+    for (const [column, value] of values) await executes(UPDATE, { table: all, set: { [column]: value }, where: '"select" = 5' }, 1);
+    expect(await read()).toHaveLength(1);
+    await executes(UPDATE, { table: all, set: { tags: null, place: null, doc: null }, where: `mood = 'bad' and span @> 2 and 'a' = any (tags) and (place).no = 7 and doc @> '{"a": [1]}' and "Mixed" like 'x%'` }, 1);
+    await executes(UPDATE, { table: 'keyless', set: { a: 2 }, where: 'a = 1' }, 3);
+    await executes(DELETE, { table: 'keyless', where: 'a = 2' }, 3);
+    // A parent's rows are its children's too; they are counted where they lie, and a child that nobody allowed makes a human decide.
+    await executes(UPDATE, { table: 'parent', set: { a: 9 }, where: 'true' }, 3);
+    await executes('insert_rows', { table: 'made', columns: ['a'], rows: [[1], [2]] }, 2);
+    expect(await world.admin('select id, a, double from public.made order by id')).toMatchObject([{ a: 1, double: 2 }, { a: 2, double: 4 }]);
+    await executes(UPDATE, { table: 'made', set: { a: 5 }, where: 'double = 4' }, 1);
+    await executes(DELETE, { table: all, where: '"select" = $1', params: [5] }, 1);
+  }, `create schema "Odd Schema"; create type public.mood as enum ('ok', 'bad'); create type public.place as (street text, no integer);
+    create table "Odd Schema"."Every Kind" ("Mixed" text, "select" integer, tags text[], grid integer[], mood public.mood, moods public.mood[], span int4range, place public.place, raw bytea, doc jsonb, amount numeric, big bigint, at timestamptz, day date, lasts interval, net cidr, flag boolean, ratio double precision);
+    create table public.keyless (a integer); insert into public.keyless values (1), (1), (1); create table public.parent (a integer); create table public.child () inherits (public.parent); insert into public.parent values (1); insert into public.child values (1), (2);
+    create table public.made (id bigint generated always as identity primary key, a integer, double integer generated always as (a * 2) stored);
+    select countersign.allow(verb, name) from unnest(array['read', 'write']) verb, unnest(array['"Odd Schema"."Every Kind"', 'keyless', 'parent', 'made']) name`),
   story('D014 P021', 'a temporary table with a trigger shadows nothing, even where everybody may make one', async (world) => {
     await world.admin('grant temporary on database <database> to public; grant usage on language plpgsql to public');
     const connection = await world.db.connect('agent');

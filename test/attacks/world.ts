@@ -114,7 +114,7 @@ export async function createWorld(setup = ''): Promise<World> {
   const prepared = new Set<string>();
   const callers = createCallers(db);
   const api = createClient(rowsOf(db.as('agent')));
-  return {
+  const world: World = {
     db,
     api,
     apiOn: (connection) => createClient(rowsOf(connection)),
@@ -125,13 +125,13 @@ export async function createWorld(setup = ''): Promise<World> {
       await db.as('owner').query(TABLES);
       await admin(ALLOWLIST);
       prepared.clear();
-      this.known = null;
+      world.known = null;
     },
     async prepare(more) {
       if (more === undefined || prepared.has(more)) return;
       prepared.add(more);
       await admin(more);
-      this.known = null;
+      world.known = null;
     },
     tool: callers.tool,
     toolFromText: callers.toolFromText,
@@ -142,7 +142,7 @@ export async function createWorld(setup = ''): Promise<World> {
     known: null,
     async fingerprint() {
       const statement = String((await admin(FINGERPRINT))[0]?.['statement']);
-      return (await admin(statement)).map((row) => row['f']).join('\n');
+      return (await admin(statement)).map((row) => String(row['f'])).sort().join('\n');
     },
     lastCode: async () => ((await admin('select code from countersign_data.event order by id desc limit 1'))[0]?.['code'] ?? null) as string | null,
     async close() {
@@ -150,6 +150,7 @@ export async function createWorld(setup = ''): Promise<World> {
       await db.drop();
     },
   };
+  return world;
 }
 
 /** For a world that changes nothing between its tests: its administrator. */
