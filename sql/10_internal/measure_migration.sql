@@ -46,7 +46,7 @@ begin
   exception
     when sqlstate 'CSRB0' then
       if not v_reached then raise; end if;
-    when query_canceled or others then
+    when query_canceled or assert_failure or others then  -- OTHERS leaves those two out
       get stacked diagnostics error_state = returned_sqlstate, error_message = message_text;
       verdict := 'error';
       -- a cast quotes the value that it cannot take, 'relation "<value>" does not exist' too; only what never does is passed on

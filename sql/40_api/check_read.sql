@@ -33,6 +33,7 @@ begin
   v_refusal := case
     when v_parsed.tag = 'PREPARE' then null
     when v_parsed.tag = 'several' then countersign_data.outcome_refused('MULTI_STATEMENT', 'The text holds more than one statement, or none.', 'Send one SELECT.')
+    when (countersign_data.statement_tag(p_statement)).tag = 'several' then countersign_data.outcome_refused('MULTI_STATEMENT', 'The text holds more than one statement, or none.', 'Send one SELECT.')
     when (countersign_data.statement_tag(p_statement)).error is null then countersign_data.outcome_refused('NOT_A_SELECT', 'This tool reads: it takes one SELECT.', 'To change rows use insert_rows, update_rows or delete_rows; to change tables run_migration.')
     else countersign_data.outcome_refused('STATEMENT_FAILED', coalesce(v_parsed.error, 'The statement does not parse.'), 'Correct the statement.')
   end;

@@ -9,6 +9,8 @@ security definer
 set search_path = public, pg_temp  -- replaced by the configured path, see 80_owners.sql (pg_catalog comes first by itself)
 set standard_conforming_strings = on
 set transform_null_equals = off
+set datestyle = 'ISO, YMD'
+set timezone = 'UTC'
 set client_min_messages = error
 as $$
 declare
@@ -33,7 +35,7 @@ begin
       when sqlstate 'CSRB0' then
         if v_opened then tag := 'SELECT'; else error := 'the text raises an error when it is parsed'; end if;
       when invalid_cursor_definition then get stacked diagnostics v_message = message_text;
-      when others then get stacked diagnostics error = message_text;
+      when assert_failure or others then get stacked diagnostics error = message_text;
     end;
     v_several := coalesce(v_several, v_message);
     v_listen := case when v_statement = 'listen countersign' then v_message else v_listen end;

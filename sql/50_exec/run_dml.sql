@@ -127,7 +127,7 @@ begin
         if not v_reached then raise; end if;
       end;
     end if;
-  exception when query_canceled or others then
+  exception when query_canceled or assert_failure or others then  -- OTHERS leaves those two out
     get stacked diagnostics error_state = returned_sqlstate, error_message = message_text;
     verdict := 'error';
   end;

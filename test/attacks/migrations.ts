@@ -127,7 +127,8 @@ export const MIGRATIONS: readonly Attack[] = [
     'ALTER FUNCTION f() SECURITY DEFINER', 'DROP FUNCTION f()', 'ALTER TRIGGER t ON orders RENAME TO u', 'DROP TRIGGER t ON orders', 'DROP POLICY p ON orders', 'DROP RULE r ON orders', 'CREATE TRANSFORM FOR int LANGUAGE sql (FROM SQL WITH FUNCTION f(internal))',
   ]),
   migration('D031 D045', 'code is run at once', 'UNSUPPORTED_STATEMENT', ['DO $$ BEGIN DELETE FROM public.customers; END $$', "DO 'begin end'", 'PREPARE p AS DELETE FROM orders', 'DEALLOCATE ALL', 'EXECUTE nothing']),
-  migration('D031', 'what cannot even be looked up', { tool: 'UNSUPPORTED_STATEMENT', sql: 'STATEMENT_FAILED' }, ['CALL public.proc()', 'EXPLAIN ANALYZE DELETE FROM orders']),
+  migration('D031', 'what cannot even be looked up', { tool: 'UNSUPPORTED_STATEMENT', sql: 'STATEMENT_FAILED' }, ['CALL public.proc()']),
+  migration('D031', 'a query under EXPLAIN', 'UNSUPPORTED_STATEMENT', ['EXPLAIN ANALYZE DELETE FROM orders']),
   migration('D005 D006 D045', 'rights and roles', 'UNSUPPORTED_STATEMENT', [
     'GRANT SELECT ON public.customers TO countersign_reader', 'GRANT SELECT (ssn) ON customers TO PUBLIC', 'REVOKE ALL ON orders FROM PUBLIC', 'ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC', 'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO countersign_reader',
     'GRANT countersign_approver TO countersign_agent', 'CREATE ROLE x LOGIN', 'ALTER ROLE CURRENT_USER SUPERUSER', 'ALTER USER CURRENT_USER SET search_path = evil', 'DROP ROLE x', 'REASSIGN OWNED BY CURRENT_USER TO countersign_agent', 'DROP OWNED BY CURRENT_USER',
@@ -277,8 +278,10 @@ export const MIGRATIONS: readonly Attack[] = [
     await connection.query('create temp table orders (id integer); grant all on orders to public; insert into orders values (7)');
     const api = world.apiOn(connection);
     const common = { table: 'orders', where: 'id < 4', params: [], reason: 'a test', callerId: null, confirmFullTable: false };
-    expect((await api.previewDelete(common)).detail).toMatchObject({ target: 'public.orders', affected_rows: 3 });
-    expect((await api.previewMigration({ statement: 'drop table orders cascade', reason: 'a test', callerId: null })).detail?.['migration']).toMatchObject({ rows_lost_estimate: [{ object: 'public.orders', rows: 300 }] });
+    await expect(api.previewDelete(common)).rejects.toMatchObject({ code: '42501' });
+    await expect(api.previewMigration({ statement: 'drop table orders cascade', reason: 'a test', callerId: null })).rejects.toMatchObject({ code: '42501' });
+    // Other sessions of the login do not see it, and go on.
+    expect((await world.api.previewDelete(common)).detail).toMatchObject({ target: 'public.orders', affected_rows: 3 });
     expect((await connection.query('select count(*)::int as n from orders')).rows).toEqual([{ n: 1 }]);
   }, `do 'begin execute format(''grant temporary on database %I to public'', current_database()); end'; analyze`),
   outdated('D046', 'more falls with it than was previewed', 'DROP TABLE order_items CASCADE', 'create view public.late as select id from public.order_items'),

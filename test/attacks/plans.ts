@@ -146,10 +146,10 @@ const ROWS: readonly Attack[] = [
       const outcome = await world.apiOn(connection).previewUpdate({ table: 'orders', set: { status: 'x' }, where: "created < '02/03/26' and status <> '\\' and id < $1 and (id = 1 or status = null or array['a', null] = '{a,NULL}' and id = 2)", params: [9], confirmFullTable: false, reason: 'a test', callerId: null });
       expect(outcome.ok, `${setting}: ${JSON.stringify(outcome).slice(0, 300)}`).toBe(true);
       const { affected_rows, effects, plan_token, statement, params } = outcome.detail as { affected_rows: number; effects: unknown; plan_token: string; statement: string; params: unknown[] };
-      seen.add(JSON.stringify([affected_rows, effects]).replaceAll('\\"', ''));
-      // And the plan does the same whatever the settings are when it runs. Names in other quotes make another statement: refused.
+      seen.add(JSON.stringify([affected_rows, effects]));
+      // And the plan does the same whatever the settings are when it runs.
       const executed = await world.apiOn(other).executePlan({ planToken: plan_token, statement, params, callerId: null });
-      expect(executed.code, setting).toBe(setting.includes('quote_all') ? 'EFFECTS_CHANGED' : null);
+      expect(executed.code, setting).toBeNull();
       await connection.query('reset all');
       await world.admin("update public.orders set status = 'open' where status = 'x'");
     }
@@ -197,16 +197,16 @@ const ROWS: readonly Attack[] = [
     expect(await world.admin('select balance from public.customers where id = 7')).toEqual([{ balance: '60' }]);
   }),
   story('D013', 'functions and operators that fit better than Postgres\'s own, put where the application\'s names are looked up', async (world) => {
-    // On 14, and on what was upgraded from it, everybody may create in public.
+    // On 14, and on what was upgraded from it, everybody may create in public; what the agent made itself stops it altogether.
     await world.admin('grant create on schema public to public; grant usage on language plpgsql, sql to public; create table public.fooled (who text, what text); grant all on public.fooled to public');
-    const agent = await world.db.connect('agent');
+    const somebody = await world.db.connect('nobody');
     const plant = (name: string, args: string, returns: string, answer: string): string =>
       `create function public.${name}(${args}) returns ${returns} language plpgsql as $$begin insert into public.fooled values (current_user, '${name}(${args})'); return ${answer}; exception when others then return ${answer}; end$$;`;
     const operator = (sign: string, left: string, right: string, answer = 'true', returns = 'boolean'): string => {
       const name = `op${[...sign].map((char) => char.charCodeAt(0)).join('')}_${left}_${right}`.replace(/\W/g, '');
       return `${plant(name, `a ${left}, b ${right}`, returns, answer)} create operator public.${sign} (leftarg = ${left}, rightarg = ${right}, procedure = public.${name});`;
     };
-    await agent.query([
+    await somebody.query([
       plant('convert_to', 'a text, b text', 'bytea', "'\\x00'"), plant('to_jsonb', 'a public.orders', 'jsonb', "'{}'"), plant('encode', 'a bytea, b name', 'text', "'x'"), plant('left', 'a text, b bigint', 'text', "'x'"), plant('jsonb_to_recordset', 'a text', 'record', 'null'), plant('string_agg', 'a bytea, b text', 'text', "'x'"),
       plant('jsonb_build_array', 'a text, b jsonb, c jsonb', 'jsonb', "'[]'"), plant('sha256', 'a text', 'bytea', "'\\x00'"), plant('count', 'a text', 'bigint', '0'), plant('replace', 'a text, b name, c text', 'text', "'x'"),
       operator('=', 'regtype', 'regtype', 'false'), operator('=', 'oid', 'regnamespace', 'false'), operator('=', 'oid', 'integer', 'false'), operator('>=', 'oid', 'integer', 'false'), operator('=', 'text[]', 'text[]', 'true'), operator('||', 'text[]', 'text', 'a', 'text[]'), operator('->', 'jsonb', 'jsonb', "'[]'", 'jsonb'), operator('->>', 'jsonb', 'jsonb', "'x'", 'text'), operator('!~', 'name', 'name', 'false'),
@@ -224,16 +224,6 @@ const ROWS: readonly Attack[] = [
     expect((await world.sql('execute_plan', { plan_token: plan.plan_token, statement: plan.statement, params: plan.params })).code).toBe('ROWSET_CHANGED');
     expect(await world.admin('select distinct who, what from public.fooled')).toEqual([]);
   }),
-  story('P016', 'an exclusive lock of the caller\'s own transaction makes nobody believe in an execution that was undone', async (world) => {
-    await world.admin('grant temporary on database <database> to public');
-    const { plan_token, statement, params } = await readyPlan(world, UPDATE, UPDATE_ONE);
-    const agent = await world.db.connect('agent');
-    await agent.query('begin; create temporary table own (n integer)');
-    const outcome = await world.apiOn(agent).executePlan({ planToken: plan_token, statement, params, callerId: null });
-    await agent.query('commit');
-    const changed = Number((await world.admin('select count(*) as n from public.orders where id = 1 and total = 5'))[0]?.['n']);
-    expect({ executed: outcome.ok, changed }).toEqual({ executed: changed === 1, changed });
-  }, trigger('customers', 'before update', 'begin return new; end')),
   story('W069 W040', 'tables of every shape: what is previewed is executed, to the row', async (world) => {
     const executes = async (tool: string, input: Args, affected: number, total = affected): Promise<void> => {
       const { plan_token, statement, params, detail } = await readyPlan(world, tool, input);
@@ -273,17 +263,19 @@ const ROWS: readonly Attack[] = [
       create function pg_temp.f() returns trigger language plpgsql as 'begin delete from public.orders; return old; end'; create trigger t before delete or update on orders for each row execute function pg_temp.f();
       create function pg_temp.g() returns integer language plpgsql as 'begin update public.orders set total = 0; return 1; end'; create temporary view v as select pg_temp.g() as id; grant select on v to public;
       create domain pg_temp.d as integer check (pg_temp.g() = value); create temporary table customers as select 's3cr3t'::text as ssn, 1 as id`);
-    const api = world.apiOn(connection);
-    const preview = (table: string, where: string) => api.previewUpdate({ table, set: { total: 1 }, where, params: [], confirmFullTable: false, reason: 'a test', callerId: null });
-    expect((await preview('orders', 'id <= 3')).detail).toMatchObject({ target: 'public.orders', affected_rows: 3 });
-    expect((await preview('pg_temp.orders', 'true')).code).toBe('UNKNOWN_TABLE');
-    const codes = [];
-    for (const where of ['id in (select id from pg_temp.v)', 'id in (select id from v)', 'id = pg_temp.g()', "'1'::pg_temp.d = id", 'id in (select id from pg_temp.orders)', 'exists (select from pg_temp.customers)']) codes.push((await preview('orders', where)).code);
-    expect(codes).toEqual(['NOT_READABLE', 'NOT_READABLE', 'UNSAFE_FUNCTION', 'UNSAFE_FUNCTION', 'NOT_READABLE', 'NOT_READABLE']);
-    const { plan_token, statement, params } = (await preview('orders', 'id = 1')).detail as { plan_token: string; statement: string; params: unknown[] };
-    expect((await api.executePlan({ planToken: plan_token, statement, params, callerId: null })).ok).toBe(true);
-    expect(await world.admin('select count(*)::integer as n, sum((total = 1)::integer)::integer as changed from public.orders where id <= 3')).toEqual([{ n: 3, changed: 1 }]);
-    expect((await connection.query('select count(*)::integer as n from pg_temp.orders')).rows).toEqual([{ n: 1 }]);
+    const before = await world.fingerprint();
+    const tries = async (api: World['api'], table: string, where: string) =>
+      api.previewUpdate({ table, set: { total: 1 }, where, params: [], confirmFullTable: false, reason: 'a test', callerId: null }).then((outcome) => outcome.code ?? outcome.detail?.['target'], (error: { code?: string }) => error.code);
+    // Its own session gets no further than its own objects; in another session there are none.
+    for (const [table, where] of [['orders', 'id <= 3'], ['pg_temp.orders', 'true'], ['orders', 'id in (select id from pg_temp.v)'], ['orders', 'id in (select id from v)'], ['orders', 'id = pg_temp.g()'], ['orders', "'1'::pg_temp.d = id"], ['orders', 'id in (select id from pg_temp.orders)']] as const) {
+      expect(await tries(world.apiOn(connection), table, where), where).toBe('42501');
+    }
+    const { plan_token, statement, params } = await readyPlan(world, UPDATE, UPDATE_ONE).catch(() => ({ plan_token: '', statement: '', params: [] }));
+    await expect(world.apiOn(connection).executePlan({ planToken: plan_token, statement, params, callerId: null })).rejects.toMatchObject({ code: '42501' });
+    expect(await world.fingerprint()).toBe(before);
+    await connection.query('discard temp');
+    expect(await tries(world.apiOn(connection), 'orders', 'id <= 3')).toBe('public.orders');
+    expect(await tries(world.apiOn(connection), 'orders', 'id in (select id from pg_temp.v)')).toBe('UNKNOWN_TABLE');
   }),
 ];
 

@@ -195,7 +195,8 @@ export const READS: readonly Attack[] = [
     'INSERT INTO orders VALUES (1)', "UPDATE orders SET status = 'x' RETURNING *", 'DELETE FROM orders', 'DELETE FROM orders RETURNING *', 'ALTER TABLE orders ADD x int', 'COMMENT ON TABLE orders IS NULL', 'REFRESH MATERIALIZED VIEW m',
     'CREATE TABLE x AS SELECT 1', 'EXPLAIN SELECT 1', 'EXECUTE nothing', 'SECURITY LABEL ON TABLE orders IS NULL', 'IMPORT FOREIGN SCHEMA a FROM SERVER b INTO c', 'REASSIGN OWNED BY a TO b',
   ]),
-  read('R048', 'what is no SELECT and cannot be looked up either', { tool: 'NOT_A_SELECT', sql: 'STATEMENT_FAILED' }, ['CALL public.proc()', 'EXPLAIN ANALYZE DELETE FROM orders']),
+  read('R048', 'what is no SELECT and cannot be looked up either', { tool: 'NOT_A_SELECT', sql: 'STATEMENT_FAILED' }, ['CALL public.proc()']),
+  read('R048', 'a query under EXPLAIN', 'NOT_A_SELECT', ['EXPLAIN ANALYZE DELETE FROM orders']),
   read('R037 R038 R041', 'a SELECT that writes, creates or locks', 'NOT_A_SELECT', [
     'WITH d AS (DELETE FROM public.orders RETURNING *) SELECT count(*) FROM d', 'SELECT * INTO TEMP leak FROM public.orders', 'SELECT id INTO leak FROM orders', 'SELECT * FROM public.orders FOR UPDATE', 'SELECT id FROM orders FOR SHARE SKIP LOCKED',
     'SELECT * FROM (SELECT * FROM orders FOR UPDATE) x', "WITH u AS (UPDATE orders SET status = 'x' RETURNING id) SELECT id FROM u", 'WITH i AS (INSERT INTO orders VALUES (999, 1) RETURNING id) TABLE i',

@@ -14,6 +14,7 @@ test('the functions people and programs call keep their signatures', async () =>
 
 test('the functions that touch agent SQL keep theirs, and their owners', async () => {
   expect((await functions(db, 'countersign_exec')).map((line) => line.replace(/\(.*\) returns .*? \|/, ' |'))).toEqual([
+    'countersign_exec.read_tag | volatile | definer | countersign_analyst',
     'countersign_exec.resolve | volatile | definer | countersign_analyst',
     'countersign_exec.run_ddl | volatile | definer | countersign_migrator',
     'countersign_exec.run_dml | volatile | definer | countersign_writer',

@@ -45,7 +45,7 @@ describe('in Countersign\'s schemas', () => {
   test('countersign_engine holds SELECT and INSERT on what is kept for ever, and UPDATE of a plan\'s state', async () => {
     const found = (await accessOfRole(db, 'countersign_engine', OWN_SCHEMAS)).filter((entry) => !entry.startsWith('execute countersign_data.') && !entry.startsWith('execute countersign.'));
     expect(found).toEqual([
-      'execute countersign_exec.resolve', 'execute countersign_exec.run_ddl', 'execute countersign_exec.run_dml',
+      'execute countersign_exec.read_tag', 'execute countersign_exec.resolve', 'execute countersign_exec.run_ddl', 'execute countersign_exec.run_dml',
       'insert countersign_data.event', 'insert countersign_data.known_condition', 'insert countersign_data.plan', 'insert countersign_data.requester', 'insert countersign_data.tombstone',
       'lock countersign_data.known_condition', 'lock countersign_data.requester',
       'select countersign_data.allowed_function', 'select countersign_data.event', 'select countersign_data.known_condition', 'select countersign_data.plan',
