@@ -1,5 +1,6 @@
 -- The one place where a write's SQL is built, for preview and execution alike. One pass of the statement gives count,
 -- digest, marks and sample. Before images: RETURNING old on 18; on older versions a FOR UPDATE scan joined by ctid (D014).
+-- It is parsed under the application's search path, so Postgres's own functions are named in full.
 -- The agent's text stands in it once, between parentheses that check_fragment has proved it cannot leave.
 create or replace function countersign_data.dml_sql(p_plan countersign_data.plan, p_cap bigint, out probe text, out statement text)
 language plpgsql stable
@@ -15,7 +16,7 @@ declare
   v_rows text;
 begin
   if p_plan.kind <> 'insert' then
-    probe := format('select count(*) as n from (select 1 from %s where (%s) limit %s) as countersign_probe',
+    probe := format('select pg_catalog.count(*) as n from (select 1 from %s where (%s) limit %s) as countersign_probe',
                     p_plan.target, v_where, p_cap + 1);
   end if;
 
@@ -34,7 +35,7 @@ begin
       v_self, countersign_data.row_image(p_plan.relation, v_self, v_whole), p_plan.target, v_where,
       countersign_data.set_sql(p_plan.columns, v_first_value), countersign_data.row_image(p_plan.relation, 'countersign_new', v_whole));
   else
-    v_rows := format('countersign_rows as (insert into %s as countersign_new (%s) select %s from jsonb_to_recordset($1) as countersign_input(%s) returning null as before, %s as after)',
+    v_rows := format('countersign_rows as (insert into %s as countersign_new (%s) select %s from pg_catalog.jsonb_to_recordset($1) as countersign_input(%s) returning null as before, %s as after)',
       p_plan.target,
       (select string_agg(quote_ident(c.name), ', ' order by c.n) from unnest(p_plan.columns) with ordinality as c(name, n)),
       (select string_agg('countersign_input.' || quote_ident(c.name), ', ' order by c.n) from unnest(p_plan.columns) with ordinality as c(name, n)),
@@ -51,11 +52,11 @@ begin
       and countersign_data.default_calls_application(p_plan.relation, a.attnum)) end;
   v_compared := array(select c from unnest(v_compared) c where has_column_privilege('countersign_writer', p_plan.relation, c, 'SELECT'));
 
-  statement := format('with %s, countersign_hashed as materialized (select %s as key, before, after, sha256(convert_to(%s, ''UTF8'')) as hash from countersign_rows) '
-      || 'select count(*) as affected, sha256(coalesce(string_agg(hash, '''' order by hash), '''')) as digest, '
-      || 'array_agg(coalesce(key, ''row '' || left(encode(hash, ''hex''), 12)) || ''|'' || left(encode(hash, ''hex''), 16)) as marks, '
+  statement := format('with %s, countersign_hashed as materialized (select %s as key, before, after, pg_catalog.sha256(pg_catalog.convert_to(%s, ''UTF8'')) as hash from countersign_rows) '
+      || 'select pg_catalog.count(*) as affected, pg_catalog.sha256(coalesce(pg_catalog.string_agg(hash, '''' order by hash), '''')) as digest, '
+      || 'pg_catalog.array_agg(coalesce(key, ''row '' || pg_catalog.left(pg_catalog.encode(hash, ''hex''), 12)) || ''|'' || pg_catalog.left(pg_catalog.encode(hash, ''hex''), 16)) as marks, '
       -- by hash, so that whoever words the statement cannot choose which rows the human sees
-      || '(select jsonb_agg(jsonb_build_array(key, to_jsonb(before), to_jsonb(after))) from (select * from countersign_hashed order by hash limit %s) as countersign_sample) as sample '
+      || '(select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(key, pg_catalog.to_jsonb(before), pg_catalog.to_jsonb(after))) from (select * from countersign_hashed order by hash limit %s) as countersign_sample) as sample '
       || 'from countersign_hashed',
     v_rows,
     coalesce(countersign_data.key_sql(p_plan.relation, case p_plan.kind when 'insert' then 'after' else 'before' end, v_whole), 'null::text'),

@@ -10,7 +10,7 @@ begin
     return p_alias;
   end if;
   return coalesce(
-    (select format('(select to_jsonb(countersign_image.*) from (select %s) as countersign_image)', string_agg(format('%s.%I', p_alias, a.attname), ', ' order by a.attnum))
+    (select format('(select pg_catalog.to_jsonb(countersign_image.*) from (select %s) as countersign_image)', string_agg(format('%s.%I', p_alias, a.attname), ', ' order by a.attnum))
      from pg_attribute a
      where a.attrelid = p_relation and a.attnum > 0 and not a.attisdropped and has_column_privilege('countersign_writer', p_relation, a.attnum, 'SELECT')),
     '''{}''::jsonb');

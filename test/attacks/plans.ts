@@ -27,7 +27,8 @@ async function refusedAlike(world: World, tool: string, input: Args, code: strin
 
 const ROWS: readonly Attack[] = [
   previewed('W026', 'a customer takes its orders and their items along', DELETE, [{ table: 'public.customers', where: 'id = 7' }], {
-    status: 'awaiting_approval', affected: 1, total: 13, gate: /public\.order_items/, effects: { 'public.order_items': [0, 0, 9], 'public.orders': [0, 0, 3], 'public.customers': [0, 0, 1] },
+    status: 'awaiting_approval', affected: 1, total: 13, gate: /public\.order_items/,
+    effects: { 'public.order_items': [0, 0, 9], 'public.orders': [0, 0, 3], 'public.customers': [0, 0, 1] },
   }),
   refused('W027', 'one row takes more along than anybody may approve', 'HARD_MAX_ROWS_EXCEEDED', DELETE, [{ table: 'public.org', where: 'id = 1' }],
     `create table public.org (id integer primary key); create table public.member (id integer primary key, org integer references public.org on delete cascade);
@@ -63,9 +64,13 @@ const ROWS: readonly Attack[] = [
   refused('W043', 'a row that is there already, with or without a wish to change it', 'STATEMENT_FAILED', 'insert_rows', [{ table: 'orders', columns: ['id', 'customer_id'], rows: [[1, 1]] }, { table: 'orders', columns: ['id', 'customer_id'], rows: [[9001, 1], [9001, 2]] }, { table: 'orders', columns: ['id', 'customer_id'], rows: [[9001, 99999]] }]),
   story('W043 W067 P015 W048', 'there is no place for ON CONFLICT, FROM, or an expression', async (world) => {
     for (const [tool, input] of [
-      ['insert_rows', { table: 'orders', columns: ['id', 'customer_id'], rows: [[1, 1]], on_conflict: 'do update' }], ['insert_rows', { statement: 'INSERT INTO public.orders(id,customer_id) VALUES (1,1) ON CONFLICT (id) DO UPDATE SET customer_id = 2' }],
-      [UPDATE, { ...ONE, set: { total: 1 }, from: 'public.src s' }], [UPDATE, { statement: 'UPDATE public.customers c SET balance = s.v FROM public.src s WHERE s.cid = c.id' }], [UPDATE, { table: 'public.customers', set: "balance = CASE WHEN current_query() LIKE '%preview%' THEN balance ELSE 0 END", where: 'id = 7' }],
-      [UPDATE, { table: 'public.customers', set: 'name = ssn', where: 'id = 1' }], [UPDATE, { ...ONE, set: {} }], [UPDATE, { ...ONE, set: [['total', 1]] }], [UPDATE, { ...ONE, set: null }], [DELETE, { ...ONE, using: 'customers' }], [DELETE, { ...ONE, returning: '*' }],
+      ['insert_rows', { table: 'orders', columns: ['id', 'customer_id'], rows: [[1, 1]], on_conflict: 'do update' }],
+      ['insert_rows', { statement: 'INSERT INTO public.orders(id,customer_id) VALUES (1,1) ON CONFLICT (id) DO UPDATE SET customer_id = 2' }],
+      [UPDATE, { ...ONE, set: { total: 1 }, from: 'public.src s' }],
+      [UPDATE, { statement: 'UPDATE public.customers c SET balance = s.v FROM public.src s WHERE s.cid = c.id' }],
+      [UPDATE, { table: 'public.customers', set: "balance = CASE WHEN current_query() LIKE '%preview%' THEN balance ELSE 0 END", where: 'id = 7' }],
+      [UPDATE, { table: 'public.customers', set: 'name = ssn', where: 'id = 1' }], [UPDATE, { ...ONE, set: {} }], [UPDATE, { ...ONE, set: [['total', 1]] }],
+      [UPDATE, { ...ONE, set: null }], [DELETE, { ...ONE, using: 'customers' }], [DELETE, { ...ONE, returning: '*' }],
     ] as [string, Args][]) expect((await world.tool(tool, reason(input))).code, JSON.stringify(input)).toBe('INVALID_ARGUMENTS');
     for (const set of ['name = ssn', [], {}, null]) expect((await world.sql(UPDATE, { table: 'customers', set, where: 'id = 1' })).code).toBe('INVALID_ARGUMENTS');
     // A value that looks like an expression is text: of no use for a number, and kept as it is for a name.
@@ -106,7 +111,8 @@ const ROWS: readonly Attack[] = [
       select countersign.allow('read', 'public.par'); select countersign.allow('write', 'public.par')`),
   story('W036', 'a trigger that fires at commit is measured in the preview', async (world) => {
     expectMeasured((await world.tool(UPDATE, reason(UPDATE_ONE))).content, {
-      status: 'awaiting_approval', affected: 1, total: 1301, effects: { 'public.order_items': [0, 0, 900], 'public.orders': [0, 1, 300], 'public.customers': [0, 0, 100] },
+      status: 'awaiting_approval', affected: 1, total: 1301,
+      effects: { 'public.order_items': [0, 0, 900], 'public.orders': [0, 1, 300], 'public.customers': [0, 0, 100] },
     });
   }, `create function public.late() returns trigger language plpgsql security definer as 'begin delete from public.customers; return null; end';
       create constraint trigger late after update on public.orders deferrable initially deferred for each row execute function public.late()`),
@@ -160,24 +166,30 @@ const ROWS: readonly Attack[] = [
     expect((await world.sql(DELETE, { table: 'orders', where: 'id <= 5' })).detail).toMatchObject({ target: 'public.orders' });
   }, 'create schema <agent>; create table <agent>.orders as select * from public.orders where id <= 2; grant usage on schema <agent> to <agent>, countersign_writer; grant all on <agent>.orders to <agent>, countersign_writer, countersign_reader'),
   stale('P016', 'a trigger that acts at execution only', 'EFFECTS_CHANGED', UPDATE, UPDATE_ONE, {
-    setup: trigger('orders', 'before update', "begin if current_query() like '%execute%' then update public.customers set balance = 0; end if; return new; end"), measured: { status: 'previewed', affected: 1, total: 1 },
+    setup: trigger('orders', 'before update', "begin if current_query() like '%execute%' then update public.customers set balance = 0; end if; return new; end"),
+    measured: { status: 'previewed', affected: 1, total: 1 },
   }),
   stale('P016', 'a trigger that truncates at execution only', 'EFFECTS_CHANGED', UPDATE, UPDATE_ONE, {
-    setup: trigger('orders', 'after update', "begin if current_query() like '%execute%' then truncate public.order_items; end if; return null; end"), measured: { status: 'previewed', affected: 1, total: 1 },
+    setup: trigger('orders', 'after update', "begin if current_query() like '%execute%' then truncate public.order_items; end if; return null; end"),
+    measured: { status: 'previewed', affected: 1, total: 1 },
   }),
   stale('P016', 'a trigger that keeps a row from being changed at execution', 'ROWSET_CHANGED', UPDATE, { ...UPDATE_ONE, where: 'id <= 2' }, { setup: trigger('orders', 'before update', "begin if current_query() like '%execute%' and new.id = 2 then return null; end if; return new; end") }),
   stale('P015 P016', 'a trigger that writes another value at execution', 'ROWSET_CHANGED', UPDATE, UPDATE_ONE, { setup: trigger('orders', 'before update', "begin if current_query() like '%execute%' then new.total := 666; end if; return new; end") }),
   stale('P017', 'a default that differs at execution', 'ROWSET_CHANGED', 'insert_rows', { table: 'public.orders', columns: ['id', 'customer_id'], rows: [[9001, 1]] }, {
-    setup: "create function public.dflt() returns text language plpgsql as $f$begin return case when current_query() like '%preview%' then 'open' else 'refund-approved' end; end$f$; alter table public.orders alter status set default public.dflt()", measured: { status: 'previewed', affected: 1, total: 1 },
+    setup: "create function public.dflt() returns text language plpgsql as $f$begin return case when current_query() like '%preview%' then 'open' else 'refund-approved' end; end$f$; alter table public.orders alter status set default public.dflt()",
+    measured: { status: 'previewed', affected: 1, total: 1 },
   }),
   stale('P023', 'a view in the condition is redefined', 'ROWSET_CHANGED', UPDATE, { ...UPDATE_ONE, where: 'id in (select id from public.old_orders)' }, {
-    setup: "create view public.old_orders as select * from public.orders where id <= 3; select countersign.allow('read', 'public.old_orders')", between: 'create or replace view public.old_orders as select * from public.orders where true', measured: { status: 'previewed', affected: 3, total: 3 },
+    setup: "create view public.old_orders as select * from public.orders where id <= 3; select countersign.allow('read', 'public.old_orders')",
+    between: 'create or replace view public.old_orders as select * from public.orders where true', measured: { status: 'previewed', affected: 3, total: 3 },
   }),
   stale('P023', 'a view in the condition knows a preview when it sees one', 'ROWSET_CHANGED', UPDATE, { ...UPDATE_ONE, where: 'id in (select id from public.aware)' }, {
-    setup: "create view public.aware as select id from public.orders where id = 1 or current_query() not like '%preview%'; select countersign.allow('read', 'public.aware')", measured: { status: 'previewed', affected: 1, total: 1 },
+    setup: "create view public.aware as select id from public.orders where id = 1 or current_query() not like '%preview%'; select countersign.allow('read', 'public.aware')",
+    measured: { status: 'previewed', affected: 1, total: 1 },
   }),
   stale('P001', 'a function that an administrator allowed knows a preview when it sees one', 'ROWSET_CHANGED', UPDATE, { ...UPDATE_ONE, where: 'id = 1 or public.aware()' }, {
-    setup: "create function public.aware() returns boolean language sql stable as $f$select current_query() not like '%preview%'$f$; select countersign.allow('function', 'public.aware')", measured: { status: 'previewed', affected: 1, total: 1 },
+    setup: "create function public.aware() returns boolean language sql stable as $f$select current_query() not like '%preview%'$f$; select countersign.allow('function', 'public.aware')",
+    measured: { status: 'previewed', affected: 1, total: 1 },
   }),
   stale('P024', 'more rows meet the condition now', 'ROWSET_CHANGED', UPDATE, { table: 'public.orders', set: { total: 0 }, where: "status = 'done' and id <= 20" }, { between: "update public.orders set status = 'done' where id in (1, 2)", measured: { status: 'previewed', affected: 6, total: 6 } }),
   stale('P024', 'fewer rows meet the condition now', 'ROWSET_CHANGED', UPDATE, { table: 'public.orders', set: { total: 0 }, where: "status = 'done' and id <= 20" }, { between: "update public.orders set status = 'open' where id = 3" }),
@@ -207,9 +219,14 @@ const ROWS: readonly Attack[] = [
       return `${plant(name, `a ${left}, b ${right}`, returns, answer)} create operator public.${sign} (leftarg = ${left}, rightarg = ${right}, procedure = public.${name});`;
     };
     await somebody.query([
-      plant('convert_to', 'a text, b text', 'bytea', "'\\x00'"), plant('to_jsonb', 'a public.orders', 'jsonb', "'{}'"), plant('encode', 'a bytea, b name', 'text', "'x'"), plant('left', 'a text, b bigint', 'text', "'x'"), plant('jsonb_to_recordset', 'a text', 'record', 'null'), plant('string_agg', 'a bytea, b text', 'text', "'x'"),
-      plant('jsonb_build_array', 'a text, b jsonb, c jsonb', 'jsonb', "'[]'"), plant('sha256', 'a text', 'bytea', "'\\x00'"), plant('count', 'a text', 'bigint', '0'), plant('replace', 'a text, b name, c text', 'text', "'x'"),
-      operator('=', 'regtype', 'regtype', 'false'), operator('=', 'oid', 'regnamespace', 'false'), operator('=', 'oid', 'integer', 'false'), operator('>=', 'oid', 'integer', 'false'), operator('=', 'text[]', 'text[]', 'true'), operator('||', 'text[]', 'text', 'a', 'text[]'), operator('->', 'jsonb', 'jsonb', "'[]'", 'jsonb'), operator('->>', 'jsonb', 'jsonb', "'x'", 'text'), operator('!~', 'name', 'name', 'false'),
+      plant('convert_to', 'a text, b text', 'bytea', "'\\x00'"), plant('to_jsonb', 'a public.orders', 'jsonb', "'{}'"),
+      plant('encode', 'a bytea, b name', 'text', "'x'"), plant('left', 'a text, b bigint', 'text', "'x'"),
+      plant('jsonb_to_recordset', 'a text', 'record', 'null'), plant('string_agg', 'a bytea, b text', 'text', "'x'"),
+      plant('jsonb_build_array', 'a text, b jsonb, c jsonb', 'jsonb', "'[]'"), plant('sha256', 'a text', 'bytea', "'\\x00'"),
+      plant('count', 'a text', 'bigint', '0'), plant('replace', 'a text, b name, c text', 'text', "'x'"),
+      operator('=', 'regtype', 'regtype', 'false'), operator('=', 'oid', 'regnamespace', 'false'), operator('=', 'oid', 'integer', 'false'),
+      operator('>=', 'oid', 'integer', 'false'), operator('=', 'text[]', 'text[]', 'true'), operator('||', 'text[]', 'text', 'a', 'text[]'),
+      operator('->', 'jsonb', 'jsonb', "'[]'", 'jsonb'), operator('->>', 'jsonb', 'jsonb', "'x'", 'text'), operator('!~', 'name', 'name', 'false'),
     ].join('\n'));
     const detail = async (outcome: Promise<{ code: unknown; detail: Record<string, unknown> | null }>) => {
       const { code, detail: found } = await outcome;
@@ -233,8 +250,11 @@ const ROWS: readonly Attack[] = [
     };
     const all = '"Odd Schema"."Every Kind"';
     const values: [string, unknown, unknown][] = [
-      ['Mixed', 'x"y', 'x"y'], ['select', 5, 5], ['tags', ['a', 'b,c', null, '{}'], ['a', 'b,c', null, '{}']], ['grid', [[1, 2], [3, 4]], [[1, 2], [3, 4]]], ['mood', 'bad', 'bad'], ['moods', ['ok', 'bad'], ['ok', 'bad']], ['span', '[1,5)', '[1,5)'], ['place', { street: 'a, b', no: 7 }, '("a, b",7)'],
-      ['raw', '\\xdeadbeef', '\\xdeadbeef'], ['doc', { a: [1, null] }, { a: [1, null] }], ['amount', '12345678901234567890.123456789', '12345678901234567890.123456789'], ['big', '9007199254740993', '9007199254740993'], ['at', '2026-03-29T02:30:00+02:00', '2026-03-29T00:30:00+00:00'], ['day', '2026-03-29', '2026-03-29'], ['lasts', 'P1DT2H', 'P1DT2H'],
+      ['Mixed', 'x"y', 'x"y'], ['select', 5, 5], ['tags', ['a', 'b,c', null, '{}'], ['a', 'b,c', null, '{}']], ['grid', [[1, 2], [3, 4]], [[1, 2], [3, 4]]],
+      ['mood', 'bad', 'bad'], ['moods', ['ok', 'bad'], ['ok', 'bad']], ['span', '[1,5)', '[1,5)'], ['place', { street: 'a, b', no: 7 }, '("a, b",7)'],
+      ['raw', '\\xdeadbeef', '\\xdeadbeef'], ['doc', { a: [1, null] }, { a: [1, null] }],
+      ['amount', '12345678901234567890.123456789', '12345678901234567890.123456789'], ['big', '9007199254740993', '9007199254740993'],
+      ['at', '2026-03-29T02:30:00+02:00', '2026-03-29T00:30:00+00:00'], ['day', '2026-03-29', '2026-03-29'], ['lasts', 'P1DT2H', 'P1DT2H'],
       ['net', '10.0.0.0/8', '10.0.0.0/8'], ['flag', true, true], ['ratio', 'NaN', 'NaN'],
     ];
     await executes('insert_rows', { table: all, columns: values.map(([column]) => column), rows: [values.map(([, value]) => value)] }, 1);
