@@ -2,6 +2,9 @@
 -- with the write allowlist and nothing more. Preview and execution are the same code; only the end differs: a preview
 -- always rolls back, an execution rolls back unless it did exactly what was previewed.
 --
+-- What is written here runs under the application's search path: functions are named in full, and both sides of an operator
+-- have the type it is made for, so that none of the application's fits better.
+--
 -- Results travel in variables, never in the exception: a trigger may raise the same SQLSTATE, so the handler believes
 -- only the flag that was set just before raising (D010).
 create or replace function countersign_exec.run_dml(
@@ -47,7 +50,7 @@ begin
       return;
     end if;
     for i in 1 .. pg_catalog.cardinality(v_types) loop
-      if v_types[i] in ('json'::pg_catalog.regtype, 'jsonb'::pg_catalog.regtype) then
+      if v_types[i]::oid in ('114'::oid, '3802'::oid) then
         v_arg := nullif((p_params->(i - 1))::text, 'null');
       elsif pg_catalog.jsonb_typeof(p_params->(i - 1)) in ('array', 'object') then
         execute pg_catalog.format('select v::text from pg_catalog.jsonb_to_record($1) as x(v %s)', v_types[i]) into v_arg
@@ -55,7 +58,7 @@ begin
       else
         v_arg := p_params->>(i - 1);
       end if;
-      v_args := v_args || pg_catalog.quote_nullable(v_arg);
+      v_args := pg_catalog.array_append(v_args, pg_catalog.quote_nullable(v_arg));
     end loop;
 
     -- 2. probe: count up to the cap in a read-only subtransaction: no lock, no WAL, and a predicate that writes is caught
@@ -86,7 +89,7 @@ begin
         select coalesce(pg_catalog.jsonb_object_agg(x.oid::text, pg_catalog.jsonb_build_array(x.i, x.u, x.d)), '{}') into v_before
         from (select c.oid, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) as i, pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) as u,
                      pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) as d
-              from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid in (1255, 1259, 2613, 2995)) and c.relkind in ('r', 'm')) x
+              from pg_catalog.pg_class c where (c.oid >= '16384'::oid or c.oid in ('1255'::oid, '1259'::oid, '2613'::oid, '2995'::oid)) and c.relkind in ('r', 'm')) x
         where x.i > 0 or x.u > 0 or x.d > 0;
 
         v_has_triggers := exists (
@@ -96,7 +99,7 @@ begin
           v_locked := array(select l.relation from pg_catalog.pg_locks l
                             where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock');
         end if;
-        for v_row in execute 'execute ' || v_run || case when v_args = '{}' then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
+        for v_row in execute 'execute ' || v_run || case when pg_catalog.cardinality(v_args) = 0 then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
           affected := v_row.affected;
           digest := v_row.digest;
           marks := v_row.marks;
@@ -109,7 +112,7 @@ begin
                      pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) - coalesce((v_before->c.oid::text->>0)::bigint, 0) as i,
                      pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) - coalesce((v_before->c.oid::text->>1)::bigint, 0) as u,
                      pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) - coalesce((v_before->c.oid::text->>2)::bigint, 0) as d
-              from pg_catalog.pg_class c where (c.oid >= 16384 or c.oid in (1255, 1259, 2613, 2995)) and c.relkind in ('r', 'm')) x
+              from pg_catalog.pg_class c where (c.oid >= '16384'::oid or c.oid in ('1255'::oid, '1259'::oid, '2613'::oid, '2995'::oid)) and c.relkind in ('r', 'm')) x
         where x.i > 0 or x.u > 0 or x.d > 0;
         -- TRUNCATE (and DDL) in a trigger leaves no row counter, but it must hold this lock; without triggers nothing can
         select pg_catalog.min(l.relation::pg_catalog.regclass::text) into truncated

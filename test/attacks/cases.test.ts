@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { CATALOGS } from './catalogs.js';
 import { CONDITIONS } from './conditions.js';
 import { COSTS_AND_SIGNALS } from './costs.js';
+import { EXECUTIONS } from './executions.js';
 import { LIMITS } from './limits.js';
 import { MIGRATIONS } from './migrations.js';
 import { NOT_CONTAINED } from './not-contained.js';
@@ -26,7 +27,7 @@ const CASES: Readonly<Record<string, string>> = {
 };
 
 const all = Object.entries(CASES).flatMap(([letter, numbers]) => numbers.split(' ').map((number) => letter + number));
-const rows = [...READS, ...CATALOGS, ...LIMITS, ...CONDITIONS, ...PLANS, ...MIGRATIONS, ...TOKENS, ...PAYLOADS, ...COSTS_AND_SIGNALS];
+const rows = [...READS, ...CATALOGS, ...LIMITS, ...CONDITIONS, ...PLANS, ...EXECUTIONS, ...MIGRATIONS, ...TOKENS, ...PAYLOADS, ...COSTS_AND_SIGNALS];
 const played = new Set(rows.flatMap((row) => row.ids));
 
 test('every case is played by a row', () => {

@@ -49,3 +49,7 @@ export const FINGERPRINT = `
 select string_agg(format('select %L || md5(coalesce(string_agg(x::text, %L order by x::text), %L)) as f from %s x', c.oid::regclass || ' ', '|', '', c.oid::regclass), ' union all ' order by c.oid) as statement
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p') and not c.relispartition and n.nspname !~ '^(pg_|countersign|information_schema)' and c.reltuples < 50000`;
+
+/** A trigger with this body, on a table of the application. */
+export const trigger = (table: string, when: string, body: string, rights = 'security definer'): string =>
+  `create function public.planted() returns trigger language plpgsql ${rights} as $f$${body}$f$; create trigger planted ${when} on public.${table} for each row execute function public.planted()`;

@@ -1,0 +1,4 @@
+import { EXECUTIONS } from './executions.js';
+import { playAttacks } from './runner.js';
+
+playAttacks('executions', EXECUTIONS);
