@@ -25,6 +25,7 @@ export function prepare({ io, cli, version, given }: PrepareOptions): { context:
     dataDir: config.dataDir ?? null,
     // A person who lists what waits is not interested in how the embedded database came up.
     log: (line) => log('debug', line),
+    notice: (line) => log('info', line),
   });
   const context: Context = {
     ...given,

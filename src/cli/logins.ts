@@ -43,9 +43,11 @@ export interface LoginsOptions {
   addresses: Addresses;
   dataDir: string | null;
   log(line: string): void;
+  /** What whoever asked must know. */
+  notice(line: string): void;
 }
 
-export function createLogins({ addresses, dataDir, log }: LoginsOptions): Logins {
+export function createLogins({ addresses, dataDir, log, notice }: LoginsOptions): Logins {
   const embedded = Object.values(addresses).every((address) => address === null);
   let opened: Promise<EmbeddedDatabase> | null = null;
   const start = async (): Promise<EmbeddedDatabase> => {
@@ -61,6 +63,8 @@ export function createLogins({ addresses, dataDir, log }: LoginsOptions): Logins
     // Never the embedded database when another one is configured: a decision must not land in the wrong place.
     if (!embedded) throw new UsageError(`this needs the ${who}'s login: set ${VARIABLE[who]} or pass --url`);
     const database = await openEmbedded();
+    // Whoever decides must not take the demo's empty list for their own database's.
+    if (who !== 'agent' && who !== 'reader') notice(`no address is set, so this is the embedded demo database; for yours set ${VARIABLE[who]}`);
     return { agent: database.agentUrl, reader: database.readerUrl, approver: database.approverUrl, auditor: database.approverUrl, admin: database.adminUrl }[who];
   };
 

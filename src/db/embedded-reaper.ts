@@ -28,8 +28,10 @@ while sleep 2; do
   used && continue
   # The lock keeps a newcomer out while we decide; without its folder there are no newcomers.
   if [ -d "$users" ] && ! (set -C; echo "$$" > "$lock") 2>/dev/null; then
-    holder=0; read -r holder rest < "$lock" 2>/dev/null
-    running "\${holder:-0}" || rm -f "$lock"
+    # A lock without a name in it is somebody's in this very moment, or left behind by a crash: a second look tells.
+    holder=; read -r holder rest < "$lock" 2>/dev/null
+    [ -n "$holder" ] || { sleep 2; read -r holder rest < "$lock" 2>/dev/null; }
+    [ -n "$holder" ] && running "$holder" || rm -f "$lock"
     continue
   fi
   if ! used; then

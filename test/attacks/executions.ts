@@ -10,6 +10,8 @@ const UPDATE = 'update_rows';
 const ONE = { table: 'public.orders', where: 'id = 1' };
 const UPDATE_ONE = { ...ONE, set: { total: 5 } };
 
+const reason = (input: Args): Args => ({ ...input, reason: 'a test' });
+
 const ROWS: readonly Attack[] = [
   story('P019 P021', 'settings of the caller\'s session change neither the rows nor the table', async (world) => {
     await world.admin("alter table public.orders add created date default '2026-01-15'; select countersign.allow('read', 'public.orders'); create schema evil; create table evil.orders as select * from public.orders where id > 1000; grant usage on schema evil to public; grant all on evil.orders to public");
