@@ -15,8 +15,8 @@ begin
   end if;
 
   -- read otherwise by Postgres than by statement_tokens, which looks for what the statement calls
-  if (p_statement ~* '(^|[^[:alnum:]_])e''' and p_statement ~ '''[[:space:]]*[\n\r][[:space:]]*''') or p_statement ~ '[\U00010000-\U0010ffff]' then
-    return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The statement holds a broken E-string or characters beyond the basic plane.', 'Write plain strings, each on one line.');
+  if p_statement ~* '(^|[^[:alnum:]_])e''' and p_statement ~ '''[[:space:]]*[\n\r][[:space:]]*''' then
+    return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The statement holds an E-string beside a string on another line.', 'Write plain strings, each on one line.');
   end if;
 
   v_parsed := countersign_data.statement_tag('prepare countersign as ' || p_statement);

@@ -135,16 +135,10 @@ begin
     verdict := 'error';
   end;
 
-  if verdict = 'error' then  -- which of the two had been prepared?
-    for v_row in select s.name from pg_catalog.pg_prepared_statements s where s.name in (v_run, v_run || '_probe') loop
-      execute 'deallocate ' || v_row.name;
-    end loop;
-  else
-    execute 'deallocate ' || v_run;
-    if p_probe is not null then
-      execute 'deallocate ' || v_run || '_probe';
-    end if;
-  end if;
+  -- what is still there: an error came before one of them, or a trigger forgot them
+  for v_row in select s.name from pg_catalog.pg_prepared_statements s where s.name in (v_run, v_run || '_probe') loop
+    execute 'deallocate ' || v_row.name;
+  end loop;
 end
 $$;
 comment on function countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb) is

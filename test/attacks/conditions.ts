@@ -98,7 +98,7 @@ export const CONDITIONS: readonly Attack[] = [
     orders('id = $1', [{ a: 1 }]), orders('id = $1', ['99999999999']), orders('id = $1', [2.5]),
   ]),
   previewed('W009 W010', 'a quote, a backslash or a placeholder within a literal is text', 'update_rows', [
-    touched("id = 1 OR status = '\\'' OR true --'"), touched("id = 1 AND status <> '$1'"), touched("id = 1 AND status <> 'US$ and $$'"),
+    touched("id = 1 OR status = '\\'' OR true --'"), touched("id = 1 AND status <> '$1'"), touched("id = 1 AND status <> 'US$ and $$'"), touched("id = 1 AND status <> 'gr\u00fc\u00dfe \u{1f600}'"),
     touched("id = 1 AND status <> '''; drop table orders; --'"), touched("id = 1 AND status <> E'\\'\\\\'"),
     touched('id = $1 AND status <> $2', [1, "' OR true --"]), touched('id = $1 AND status <> $2', [1, '\\']), touched('"id" = 1'),
     touched("id = 1 AND status <> U&'\\0061'"),

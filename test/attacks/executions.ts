@@ -109,6 +109,8 @@ const ROWS: readonly Attack[] = [
     expect(await detail(world.sql(UPDATE, { ...UPDATE_ONE, where: 'id = $1', params: [1] }))).toEqual(counted(1));
     expect(await detail(world.sql('insert_rows', { table: 'orders', columns: ['id', 'customer_id'], rows: [[9001, 1]] }))).toEqual(counted(1, 1));
     expect((await world.sql(UPDATE, { ...UPDATE_ONE, where: "id = 1 or current_query() <> 'x'" })).code).toBe('UNSAFE_FUNCTION');
+    // A table that is readable in part has its images as JSON.
+    expect((await world.sql(UPDATE, { table: 'customers', set: { name: 'x' }, where: 'id = 1' })).detail).toMatchObject({ affected_rows: 1, changes: [{ key: 'id=1', before: { name: 'name1' }, after: { name: 'x' } }] });
     const plan = await readyPlan(world, UPDATE, { table: 'orders', set: { status: 'zzz' }, where: 'id <= 2' });
     await world.admin('update public.orders set total = 777 where id = 1');
     expect((await world.sql('execute_plan', { plan_token: plan.plan_token, statement: plan.statement, params: plan.params })).code).toBe('ROWSET_CHANGED');

@@ -103,6 +103,11 @@ const ROWS: readonly Attack[] = [
       expect((outcome.detail ?? {})['plan_token']).toBeUndefined();
     }
   }, trigger('orders', 'before update', 'begin return new; end')),
+  story('W034', 'a trigger that forgets the session\'s prepared statements breaks nothing', async (world) => {
+    expect((await world.sql(UPDATE, UPDATE_ONE)).detail).toMatchObject({ status: 'previewed', affected_rows: 1 });
+    const { plan_token, statement, params } = await readyPlan(world, UPDATE, UPDATE_ONE);
+    expect((await world.sql('execute_plan', { plan_token, statement, params })).code).toBeNull();
+  }, trigger('orders', 'before update', "begin execute 'deallocate all'; return new; end")),
   story('W035', 'a constraint that is checked at commit is checked in the preview', async (world) => {
     await refusedAlike(world, DELETE, { table: 'public.par', where: 'id=1' }, 'STATEMENT_FAILED');
   }, `create table public.par (id integer primary key); create table public.chi (id integer, pid integer references public.par deferrable initially deferred); insert into public.par values (1); insert into public.chi values (1, 1);
