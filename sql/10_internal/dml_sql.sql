@@ -7,7 +7,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  c_old_returning constant boolean := current_setting('server_version_num')::integer >= 180000;
+  c_old_returning constant boolean := current_setting('server_version_num')::numeric >= 180000;
   v_self constant text := quote_ident((select c.relname from pg_class c where c.oid = p_plan.relation));
   v_where constant text := coalesce(p_plan.where_sql, 'true') || E'\n';
   v_first_value constant integer := jsonb_array_length(p_plan.params) - cardinality(p_plan.columns);

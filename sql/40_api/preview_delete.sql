@@ -19,7 +19,7 @@ begin
   perform countersign_data.refuse_planted_objects();
   v_plan.kind := 'delete';
   v_plan.tool := 'delete_rows';
-  v_plan.where_sql := nullif(btrim(p_where), '');
+  v_plan.where_sql := nullif(btrim(p_where, E' \t\n\r'), '');
   v_plan.params := coalesce(p_params, '[]');
   v_plan.reason := left(p_reason, 2000);
   v_plan.caller_id := left(p_caller_id, 200);

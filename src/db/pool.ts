@@ -59,7 +59,7 @@ const FORGET = ['close all', 'set session authorization default', 'reset all', '
   'select pg_catalog.pg_advisory_unlock_all()', 'discard temp', 'discard sequences'];
 
 const LIST_DEFAULTS = 'select name, value from countersign.session_defaults()';
-const READ_LIMIT = 'select setting::integer as ms from pg_catalog.pg_settings where name = \'statement_timeout\'';
+const READ_LIMIT = 'select setting as ms from pg_catalog.pg_settings where name = \'statement_timeout\'';
 /** Makes a running statement notice within a second that its client has gone. */
 const NOTICE_LOSS: Setting = { name: 'client_connection_check_interval', value: '1s' };
 
@@ -97,9 +97,9 @@ async function canNoticeLoss(client: pg.ClientBase): Promise<boolean> {
 async function prepareSession(client: pg.ClientBase, settings: readonly Setting[]): Promise<Session> {
   await apply(client, settings);
   const all = await canNoticeLoss(client) ? [...settings, NOTICE_LOSS] : settings;
-  const { rows } = await client.query<{ ms: number }>(READ_LIMIT);
+  const { rows } = await client.query<{ ms: string }>(READ_LIMIT);
   const reset = [...FORGET, ...all.map(setStatement)].join('; ');
-  return { reset, limitMs: rows[0]?.ms || DEFAULT_LIMIT_MS };
+  return { reset, limitMs: Number(rows[0]?.ms) || DEFAULT_LIMIT_MS };
 }
 
 function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
