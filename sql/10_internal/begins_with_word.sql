@@ -1,6 +1,6 @@
--- To ask for the tag of a text (statement_tag), a cursor is opened on it, and a query would be planned, as the engine:
--- planning runs functions, and their errors tell what the engine may read. So queries are found out first, as the subject
--- of PREPARE; and what PREPARE does not take must begin with a word, for an empty statement would hide a query behind it.
+-- To ask for the tag of a text (statement_tag), a cursor is opened on it, and a query would be planned: planning runs
+-- functions, and their errors talk. So queries are found out first, as the subject of PREPARE; and what PREPARE does not
+-- take must begin with a word, for an empty statement would hide a query behind it.
 create or replace function countersign_data.begins_with_word(p_statement text)
 returns boolean
 language sql immutable

@@ -13,7 +13,7 @@ begin
     return;
   end if;
 
-  refusal := countersign_data.check_fragment(p_plan.where_sql, p_plan.params);
+  refusal := countersign_data.check_fragment(p_plan.where_sql);
   if refusal.code is not null then
     return;
   end if;

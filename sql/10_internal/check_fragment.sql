@@ -1,6 +1,6 @@
 -- The text of a WHERE: one expression, never glued to the text around it. Postgres's parser must take it between
 -- brackets and between parentheses, each in a statement of its own: no text can close both (D012).
-create or replace function countersign_data.check_fragment(p_where text, p_params jsonb)
+create or replace function countersign_data.check_fragment(p_where text)
 returns countersign.outcome
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -18,8 +18,7 @@ begin
       'Pass such text as a parameter.');
   end if;
 
-  -- an E-string that goes on in the next line is read otherwise by Postgres than by statement_tokens
-  if p_where ~* '(^|[^[:alnum:]_])e''' and p_where ~ '''[[:space:]]*[\n\r][[:space:]]*''' then
+  if countersign_data.tokens_may_differ(p_where) then
     return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The condition holds an E-string beside a string on another line.', 'Pass such text as a parameter.');
   end if;
 
@@ -47,4 +46,4 @@ begin
     'Give what stands after WHERE, as one expression with $1, $2, … for values.');
 end
 $$;
-comment on function countersign_data.check_fragment(text, jsonb) is 'The refusal a WHERE text deserves before it is resolved, or null: one expression, no comments, no hidden characters.';
+comment on function countersign_data.check_fragment(text) is 'The refusal a WHERE text deserves before it is resolved, or null: one expression, no comments, no hidden characters.';

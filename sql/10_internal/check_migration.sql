@@ -14,8 +14,7 @@ begin
     return countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The statement is longer than 64 KiB or holds control, bidi or zero-width characters.', 'Send plain SQL, one statement.');
   end if;
 
-  -- read otherwise by Postgres than by statement_tokens, which looks for what the statement calls
-  if p_statement ~* '(^|[^[:alnum:]_])e''' and p_statement ~ '''[[:space:]]*[\n\r][[:space:]]*''' then
+  if countersign_data.tokens_may_differ(p_statement) then
     return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'The statement holds an E-string beside a string on another line.', 'Write plain strings, each on one line.');
   end if;
 

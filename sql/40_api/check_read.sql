@@ -15,6 +15,7 @@ declare
   v_call countersign_data.event;
   v_refusal countersign.outcome;
   v_parsed record;
+  v_error text;
 begin
   perform countersign_data.refuse_planted_objects();
   v_call.tool := p_tool;
@@ -30,12 +31,15 @@ begin
 
   -- parsed as the subject of PREPARE, which takes a query with parameters and runs nothing
   v_parsed := countersign_data.statement_tag('prepare countersign as ' || p_statement);
+  if v_parsed.tag is null then  -- no query; what it is only words the refusal
+    v_error := v_parsed.error;
+    v_parsed := countersign_data.statement_tag(p_statement);
+  end if;
   v_refusal := case
-    when v_parsed.tag = 'PREPARE' then null
+    when v_parsed.tag = 'PREPARE' and v_error is null then null
     when v_parsed.tag = 'several' then countersign_data.outcome_refused('MULTI_STATEMENT', 'The text holds more than one statement, or none.', 'Send one SELECT.')
-    when (countersign_data.statement_tag(p_statement)).tag = 'several' then countersign_data.outcome_refused('MULTI_STATEMENT', 'The text holds more than one statement, or none.', 'Send one SELECT.')
-    when (countersign_data.statement_tag(p_statement)).error is null then countersign_data.outcome_refused('NOT_A_SELECT', 'This tool reads: it takes one SELECT.', 'To change rows use insert_rows, update_rows or delete_rows; to change tables run_migration.')
-    else countersign_data.outcome_refused('STATEMENT_FAILED', coalesce(v_parsed.error, 'The statement does not parse.'), 'Correct the statement.')
+    when v_parsed.error is null then countersign_data.outcome_refused('NOT_A_SELECT', 'This tool reads: it takes one SELECT.', 'To change rows use insert_rows, update_rows or delete_rows; to change tables run_migration.')
+    else countersign_data.outcome_refused('STATEMENT_FAILED', coalesce(v_error, 'The statement does not parse.'), 'Correct the statement.')
   end;
   if v_refusal.code is null then
     v_refusal := countersign_data.judge_resolved(countersign_exec.resolve(
