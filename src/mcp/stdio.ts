@@ -36,7 +36,7 @@ export async function startServer(
 ): Promise<number> {
   const check = createStartupCheck(dependencies);
   const signals = askedToEnd();
-  const refused = check.fatal.then((lines) => lines.forEach((line) => dependencies.log(line))).then(() => 1);
+  const refused = check.fatal.then((lines) => lines.forEach((line) => dependencies.log(line, 'error'))).then(() => 1);
   const checked = check.ready().catch((error: Error) => dependencies.log(error.message));
   // The SDK takes longer to load than the database to answer; so the one goes on while the other is awaited.
   const loading = import('./connection.js');
