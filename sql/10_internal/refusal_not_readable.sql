@@ -39,7 +39,7 @@ begin
     return countersign_data.outcome_refused('NOT_READABLE', format('The text reads %s whole, or a column of it by its place, and not every column of it is readable for agents.', v_table),
       'Name the columns you need; describe_schema with this table shows the readable ones. Or ask an administrator to run: ' || countersign_data.allow_command('read', p_relation));
   end if;
-  return countersign_data.outcome_refused('NOT_READABLE', format('The text reads %s of %s, which is not readable for agents.', array_to_string(v_named, ', '), v_table),
+  return countersign_data.outcome_refused('NOT_READABLE', format('The text reads %s of %s, which is not readable for agents.', countersign_data.visible_text(array_to_string(v_named, ', ')), v_table),
     'Leave it out; describe_schema with this table shows the readable columns. Or ask an administrator to run: ' || countersign_data.allow_command('read', p_relation, v_readable || v_named));
 end
 $$;

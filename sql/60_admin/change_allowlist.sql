@@ -73,8 +73,10 @@ begin
     order by a.attnum);
   return row(true, null, format('%s %s on %s%s.', case when p_grant then 'Allowed' else 'Revoked' end, p_verb, v_name, v_columns)
       || case when v_hidden = '{}' then '' else format(' Agents may write what they may not read: %s.', array_to_string(v_hidden, ', ')) end,
-    case when v_hidden <> '{}' then 'Should they not: countersign revoke write ' || v_name || coalesce('; countersign allow write ' || v_name || ' --columns ' || (
-      select string_agg(c, ',') from unnest(v_readable) c where has_column_privilege('countersign_writer', v_relation, c, 'INSERT, UPDATE')), '') end,
+    case when v_hidden = '{}' then null
+         when v_readable = '{}' then format('They see no row of it before they change it: countersign allow read %1$s, or countersign revoke write %1$s', v_name)
+         else 'Should they not: countersign revoke write ' || v_name || coalesce('; countersign allow write ' || v_name || ' --columns ' || (
+           select string_agg(c, ',') from unnest(v_readable) c where has_column_privilege('countersign_writer', v_relation, c, 'INSERT, UPDATE')), '') end,
     '{}')::countersign.outcome;
 end
 $$;

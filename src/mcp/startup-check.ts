@@ -33,7 +33,7 @@ function failureCheck(checkName: string, error: unknown, installCommand: string)
   const sqlstate = refusedWith(error);
   const message = error instanceof Error ? error.message : String(error);
   if (sqlstate === '3F000' || sqlstate === '42883') {
-    return { checkName, severity: 'fatal', message: `This database has no Countersign backend, or another version's. ${message}.`, hint: installHint(installCommand) };
+    return { checkName, severity: 'fatal', message: `No backend of this version is in this database. ${message}.`, hint: installHint(installCommand) };
   }
   if (sqlstate === '42501' && checkName === AGENT) {
     return { checkName, severity: 'fatal', message: `${message}.`, hint: 'Run as an administrator: grant countersign_agent to the login of COUNTERSIGN_DATABASE_URL.' };

@@ -41,6 +41,10 @@ describe('allow and revoke', () => {
   });
 
   it('say which columns agents may write and not read', async () => {
+    await db.as('owner').query('create table public.inbox (id integer, body text)');
+    const blind = await admin(['allow', 'write', 'inbox']);
+    expect(blind.stdout).toContain('Agents may write what they may not read: id, body.');
+    expect(blind.stderr.replaceAll('\n', ' ')).toContain('countersign allow read public.inbox, or countersign revoke write public.inbox');
     const open = await admin(['allow', 'write', 'person']);
     expect(open.stdout).toBe('Allowed write on public.person. Agents may write what they may not read: ssn.\n');
     expect(open.stderr.replaceAll('\n', ' ')).toContain('warning: Should they not: countersign revoke write public.person; countersign allow write public.person --columns id,name');
@@ -164,6 +168,7 @@ describe('doctor', () => {
     const hints = (JSON.parse(stdout) as { severity: string; hint: string }[]).filter(({ severity }) => severity === 'fatal').map(({ hint }) => hint);
     expect(hints.join('\n')).toContain('create role my_agent login password');
     expect(hints.join('\n')).not.toContain('grant countersign_agent to');
+    expect(stdout).toContain(`${db.role('admin')} is a superuser, and no agent may be one.`);
   });
 
   it('names a login in the wrong group and what to run', async () => {

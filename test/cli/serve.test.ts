@@ -22,8 +22,9 @@ it('on a database without a backend ends with 1 and says what to run', async () 
   const db = await createTestDatabase({ backend: false });
   const { code, stderr } = await serve(db);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^countersign: fatal: agent login: This database has no Countersign backend, or another version's\. .* does not exist\. Run /m);
+  expect(stderr).toMatch(/^countersign: fatal: agent login: No backend of this version is in this database\. .* does not exist\. Run /);
   expect(stderr).toContain(`Run countersign install as an administrator, then start again: ${command(db)}`);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
 });
 
 it('says so even when only errors are to be logged', async () => {
