@@ -37,6 +37,15 @@ begin
     v_reasons := v_reasons || format('It reaches %s by a cascade or a trigger, outside the write allowlist.', v_row.name);
   end loop;
 
+  if p_plan.kind = 'update' then
+    for v_row in
+      select string_agg(c, ', ' order by c) as names from unnest(p_plan.columns) c where not has_column_privilege('countersign_reader', p_plan.relation, c, 'SELECT')
+      having count(*) > 0
+    loop
+      v_reasons := v_reasons || format('It overwrites what agents may not read: %s.', v_row.names);
+    end loop;
+  end if;
+
   for v_row in
     select t.rejected_by, t.ts, t.reason from countersign_data.tombstone t where t.fingerprint = p_plan.fingerprint order by t.ts desc limit 1
   loop

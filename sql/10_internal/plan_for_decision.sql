@@ -7,6 +7,7 @@ declare
   v_tokens uuid[];
   v_first uuid;
   v_last uuid;
+  v_claim record;
 begin
   if length(p_token) between 8 and 36 then
     -- filled up it must be a token: what has its hyphens elsewhere begins none
@@ -21,12 +22,11 @@ begin
       'select * from countersign.pending; lists what waits. Give the whole token, or its first eight characters or more.');
     return;
   end if;
-  perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', 0) || 'ms', true);
-  begin
-    select * into plan from countersign_data.plan q where q.token = v_tokens[1] for update;
-  exception when lock_not_available then
-    refusal := countersign_data.outcome_refused('ALREADY_EXECUTING', 'The plan is being executed or decided at this moment.', 'Try again in a moment.');
-  end;
+  v_claim := countersign_data.claim_plan(v_tokens[1]);
+  plan := v_claim.plan;
+  if v_claim.is_held then
+    refusal := countersign_data.refusal_plan_is_held(v_tokens[1], 'Try again in a moment.');
+  end if;
 end
 $$;
 comment on function countersign_data.plan_for_decision(text) is 'The plan a human names, locked; or the refusal.';

@@ -11,7 +11,7 @@ declare
   v_readable text[] := '{}';
   v_named text[];
 begin
-  select case when c.relispartition then 'partition' when c.relkind = 'f' then 'foreign' when n.nspname ~ '^(pg_|countersign)|^information_schema$' then 'system' else 'table' end
+  select case when c.relispartition then 'partition' when c.relkind = 'f' then 'foreign' when n.nspname ~ '^(pg_|information_schema$|countersign(_data|_exec|_scratch)?$)' then 'system' else 'table' end
   into v_kind
   from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation;
   if v_kind <> 'table' then

@@ -10,9 +10,15 @@ begin
   p_plan.token := gen_random_uuid();
   p_plan.login := session_user;
   p_plan.created_at := clock_timestamp();
-  p_plan.fingerprint := sha256(convert_to(p_plan.kind || E'\n' || p_plan.statement || E'\n' || p_plan.params::text, 'UTF8'));
-  p_plan.gate := countersign_data.gate_reasons(p_plan);
-  p_plan.required_approvals := countersign_data.policy_number('required_approvals', coalesce(p_plan.relation, 0));
+  p_plan.fingerprint := countersign_data.plan_fingerprint(p_plan);
+  begin
+    p_plan.gate := countersign_data.gate_reasons(p_plan);
+  exception when lock_not_available then
+    p_plan.token := null;
+    return countersign_data.record_refusal(countersign_data.event_of(p_plan), countersign_data.outcome_refused('LOCK_TIMEOUT',
+      'Another preview of this login is being judged, in a transaction that has not ended.', 'Try again in a moment.'));
+  end;
+  p_plan.required_approvals := (select max(countersign_data.policy_number('required_approvals', t)) from countersign_data.tables_touched(p_plan) t);
   p_plan.state := case when p_plan.gate = '{}' then 'previewed' else 'awaiting_approval' end;
   p_plan.expires_at := clock_timestamp()
     + countersign_data.policy_value(case when p_plan.gate = '{}' then 'plan_ttl' else 'approval_ttl' end, coalesce(p_plan.relation, 0))::interval;

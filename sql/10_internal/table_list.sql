@@ -16,7 +16,7 @@ as $$
     order by n.nspname, c.relname), '[]')
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
-    and n.nspname !~ '^(pg_|countersign)' and n.nspname <> 'information_schema'
+    and n.nspname !~ '^(pg_|countersign(_data|_exec|_scratch)?$)' and n.nspname <> 'information_schema'
     and (p_schema is null or n.nspname::text = p_schema or n.nspname::text = lower(p_schema))
     and (countersign_data.relation_is_readable(c.oid, '{}') or countersign_data.write_verbs(c.oid) <> '{}')
 $$;

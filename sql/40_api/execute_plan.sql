@@ -17,6 +17,8 @@ declare
   v_call countersign_data.event;
   v_refusal countersign.outcome;
   v_run record;
+  v_claim record;
+  v_token uuid;
   v_context text;
 begin
   get diagnostics v_context = pg_context;
@@ -31,16 +33,15 @@ begin
   v_call.statement := p_statement;
   v_call.params_redacted := countersign_data.param_shape(p_params);
 
-  -- the row lock is the claim: whoever comes second reads what the first one made of the plan
-  perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', 0) || 'ms', true);
-  begin
-    select * into v_plan from countersign_data.plan q where q.token = countersign_data.token_of(p_token) and q.login = session_user for update;
-  exception when lock_not_available then
-    return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('ALREADY_EXECUTING', 'This plan is being executed or decided at this moment.', 'Wait, then call plan_status.'));
-  end;
-  if v_plan.token is null then
+  v_token := countersign_data.token_of(p_token);
+  if not exists (select from countersign_data.plan q where q.token = v_token and q.login = session_user) then
     return countersign_data.record_refusal(v_call, countersign_data.refusal_unknown_token());
   end if;
+  v_claim := countersign_data.claim_plan(v_token);
+  if v_claim.is_held then
+    return countersign_data.record_refusal(v_call, countersign_data.refusal_plan_is_held(v_token, 'Wait, then call plan_status.'));
+  end if;
+  v_plan := v_claim.plan;
   v_call := countersign_data.event_of(v_plan);
   v_call.tool := 'execute_plan';
   v_call.caller_id := p_caller_id;

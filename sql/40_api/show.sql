@@ -39,7 +39,7 @@ begin
       (16, 'triggers', (select string_agg(concat_ws(' ', t.value->>'table', t.value->>'trigger', '->', t.value->>'function',
           case when (t.value->>'may_reach_outside')::boolean then '(MAY REACH OUTSIDE THE DATABASE)' end), E'\n') from jsonb_array_elements(v_plan->'triggers') t)),
       (17, 'undo', concat_ws(': ', v_plan->'undo'->>'kind', v_plan->'undo'->>'why')),
-      (18, 'asked by', concat_ws(' / ', v_plan->>'requested_by', v_plan->>'caller_id')),
+      (18, 'asked by', concat_ws(' / ', v_plan->>'requested_by', regexp_replace(v_plan->>'caller_id', '\s+', ' ', 'g'))),
       (19, 'agent says', coalesce('(unverified) ' || countersign_data.cut(regexp_replace(v_plan->>'reason', '\s+', ' ', 'g'), 500), '(nothing)')),
       (20, 'asked at', v_plan->>'requested_at'),
       (21, 'expires at', v_plan->>'expires_at'),
@@ -53,7 +53,7 @@ begin
     select 9, c.ordinality, 'row', concat_ws(E'\n', c.value->>'key', '- ' || countersign_data.cut(nullif(c.value->'before', 'null')::text, 1000), '+ ' || countersign_data.cut(nullif(c.value->'after', 'null')::text, 1000))
     from jsonb_array_elements(v_plan->'changes') with ordinality c
     union all
-    select 22, t.ordinality, 'event', concat_ws(' ', t.value->>'ts', t.value->>'status', t.value->>'code', t.value->>'by', t.value->>'note')
+    select 22, t.ordinality, 'event', concat_ws(' ', t.value->>'ts', t.value->>'status', t.value->>'code', t.value->>'by', regexp_replace(t.value->>'note', '\s+', ' ', 'g'))
     from jsonb_array_elements(v_plan->'timeline') with ordinality t) as f(place, nth, field, value)
   where f.value is not null
   order by f.place, f.nth;

@@ -42,15 +42,18 @@ begin
   p_value := nullif(p_value, 'default');
   if p_value is not null then
     begin
-      if (v_key.kind = 'integer' and p_value::bigint < 0) or (v_key.kind = 'interval' and p_value::interval <= interval '0') then
+      if (v_key.kind = 'integer' and p_value::bigint not between 0 and 1000000000000)
+        or (v_key.kind = 'interval' and p_value::interval not between interval '1 millisecond' and interval '100 years') then
         raise exception using errcode = 'invalid_parameter_value';
       end if;
-      if v_key.key = 'required_approvals' and p_value::bigint < 1 then
+      if v_key.key = 'required_approvals' and p_value::bigint not between 1 and 100 then
         raise exception using errcode = 'invalid_parameter_value';
       end if;
     exception when data_exception then
       return countersign_data.outcome_refused('INVALID_ARGUMENTS', format('%s is no value for %s.', p_value, p_key),
-        case when v_key.key = 'required_approvals' then 'Give a whole number of 1 or more.' when v_key.kind = 'integer' then 'Give a whole number of 0 or more.' else 'Give an interval above zero, such as 10 minutes.' end);
+        case when v_key.key = 'required_approvals' then 'Give a whole number from 1 to 100.'
+             when v_key.kind = 'integer' then 'Give a whole number from 0 to 1000000000000.'
+             else 'Give an interval from 1 millisecond to 100 years, such as 10 minutes.' end);
     end;
   end if;
   begin

@@ -13,7 +13,7 @@ as $$
 declare
   v_missing text;
 begin
-  select s into v_missing from unnest(p_schemas) s where s is null or s ~ '^(pg_|countersign)' or not exists (select from pg_namespace n where n.nspname::text = s) limit 1;
+  select s into v_missing from unnest(p_schemas) s where s is null or s ~ '^(pg_|countersign(_data|_exec|_scratch)?$)' or not exists (select from pg_namespace n where n.nspname::text = s) limit 1;
   if found or coalesce(cardinality(p_schemas), 0) = 0 then
     raise exception 'not a schema of the application: %', v_missing using errcode = 'invalid_schema_name', hint = 'Name existing schemas of the application.';
   end if;

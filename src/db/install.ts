@@ -220,7 +220,7 @@ export async function install(adminUrl: string, options: InstallOptions = {}): P
   client.on('notice', (notice) => { if (notice.severity === 'WARNING' && notice.message) warnings.push(notice.message); });
   try {
     await client.query(SESSION);
-    await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK]);
+    await waitForTurn(client);
     if (options.onlyWhenChanged && await isCurrent(client, options)) {
       return { migrations: [], applied: false, warnings };
     }
@@ -234,6 +234,19 @@ export async function install(adminUrl: string, options: InstallOptions = {}): P
     throw unavailable(failure(error, { name: 'the database', text: '' }));
   } finally {
     await client.end().catch(() => undefined);
+  }
+}
+
+/** Any login may take an advisory lock, so the wait has an end (lock_timeout of SESSION) and names who is in the way. */
+async function waitForTurn(client: pg.Client): Promise<void> {
+  try {
+    await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK]);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== '55P03') throw error;
+    const { rows } = await client.query<{ pid: number }>(
+      "select pid from pg_locks where locktype = 'advisory' and objid = $1 and granted", [INSTALL_LOCK]);
+    throw new CountersignError('LOCK_TIMEOUT', `Another install, or a session that holds its lock, did not finish within 30 s (pid ${rows.map((row) => row.pid).join(', ')}).`,
+      'Look what that session does (pg_stat_activity), end it with select pg_terminate_backend(pid) if it is no install, then install again.');
   }
 }
 

@@ -94,7 +94,7 @@ describe('policy', () => {
     expect(three.stderr.replaceAll('\n', ' ')).toContain(`warning: Only 2 logins can approve on this server (${db.role('alice')}, ${db.role('bob')}): plans that need 3 wait`);
     const zero = await admin(['policy', 'set', 'required_approvals', '0']);
     expect(zero.code).toBe(1);
-    expect(zero.stderr).toContain('Give a whole number of 1 or more.');
+    expect(zero.stderr).toContain('Give a whole number from 1 to 100.');
     for (const scope of [[], ['--table', 'person']]) expect((await admin(['policy', 'set', 'required_approvals', 'default', ...scope])).code).toBe(0);
   });
 

@@ -1,0 +1,14 @@
+-- What makes two plans the same proposal. White space, comments and the case of names do not tell statements apart, so
+-- that a rejected one does not come back in other clothes; tokens are joined by what stands in none of them.
+create or replace function countersign_data.plan_fingerprint(p_plan countersign_data.plan)
+returns bytea
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return sha256(convert_to(concat_ws(E'\n', p_plan.kind,
+    (select string_agg(left(t.kind, 1) || t.token, E'\x1f' order by t.place) from countersign_data.statement_tokens(p_plan.statement) t where t.kind <> 'comment'),
+    p_plan.params::text), 'UTF8'));
+end
+$$;
+comment on function countersign_data.plan_fingerprint(countersign_data.plan) is 'sha256 of what a plan proposes, the same for statements that differ in white space, comments or the case of names only.';
