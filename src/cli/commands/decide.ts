@@ -1,4 +1,4 @@
-import { createApprover } from '../../client.js';
+import { createApprover, type Approver, type Outcome } from '../../client.js';
 import { EXIT, JSON_OPTION, URL_OPTION, UsageError, type Command, type Context } from '../command.js';
 import { demand } from '../failure.js';
 import { safeText } from '../terminal.js';
@@ -16,7 +16,11 @@ export const approve: Command = {
   options: { note: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
   words: [1, 1],
   run: (context) =>
-    decide(context, { question: 'Approve this plan?', ask: async () => context.option('note') ?? null, verb: 'approve' }),
+    decide(context, {
+      question: 'Approve this plan?',
+      ask: async () => context.option('note') ?? null,
+      verb: (approver, token, note) => approver.approve(token, note, CHANNEL),
+    }),
 };
 
 /** Refuses a waiting plan for good. */
@@ -30,7 +34,11 @@ export const reject: Command = {
   options: { reason: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
   words: [1, 1],
   run: (context) =>
-    decide(context, { question: 'Reject this plan for good?', ask: () => reasonOf(context), verb: 'reject' }),
+    decide(context, {
+      question: 'Reject this plan for good?',
+      ask: () => reasonOf(context),
+      verb: (approver, token, reason) => approver.reject(token, reason, CHANNEL),
+    }),
 };
 
 /** A rejection without a reason leaves the agent to guess what the human wanted instead. */
@@ -44,7 +52,7 @@ interface Decision {
   question: string;
   /** What goes with the decision; asked for once the plan has been shown. */
   ask(): Promise<string | null>;
-  verb: 'approve' | 'reject';
+  verb(approver: Approver, token: string, words: string | null): Promise<Outcome>;
 }
 
 async function decide(
@@ -65,7 +73,7 @@ async function decide(
         return EXIT.refused;
       }
     }
-    const outcome = await approver[verb](token, io.interactive ? await ask() : ready, CHANNEL);
+    const outcome = await verb(approver, token, io.interactive ? await ask() : ready);
     demand(outcome);
     io.out(flag('json') ? `${JSON.stringify(outcome, null, 2)}\n` : `${safeText(outcome.message ?? 'Done.')}\n`);
     return EXIT.done;
