@@ -30,6 +30,14 @@ export function connectionTargets(address: string): Target[] {
   }));
 }
 
+/** Where an address leads, with ADMIN:PASSWORD for the login: to be shown to whoever has another one. */
+export function withoutLogin(address: string): string {
+  const [, scheme = '', , hosts = '', path = '', query = ''] = PARTS.exec(address) ?? [];
+  const parameters = [...new URLSearchParams(query)].filter(([name]) => ['host', 'port', 'sslmode', 'sslrootcert'].includes(name));
+  const kept = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+  return `${scheme}ADMIN:PASSWORD@${hosts}${path}${kept === '' ? '' : `?${kept}`}`.replaceAll('\'', '%27');
+}
+
 function unreadable(): CountersignError {
   return new CountersignError('INVALID_ARGUMENTS', 'The database address cannot be read.',
     'Write postgresql://user:password@host:5432/database, with special characters of the password percent-encoded (# as %23, @ as %40, / as %2F).');

@@ -152,8 +152,8 @@ export function createClient(query: Query) {
     },
     sessionDefaults: async (): Promise<{ name: string; value: string }[]> =>
       (await query('select name, value from countersign.session_defaults()')) as unknown as { name: string; value: string }[],
-    /** The self-check: only what must stop a server, or (`all`) also what is worth mending. */
-    preflight: async (readerRole: string, all: boolean): Promise<Check[]> =>
+    /** The self-check: only what must stop a server, or (`all`) also what is worth mending. Without a reader's login that part is left out. */
+    preflight: async (readerRole: string | null, all: boolean): Promise<Check[]> =>
       (await query(
         'select check_name as "checkName", severity, message, hint from countersign.preflight($1, $2)',
         [readerRole, all],

@@ -18,7 +18,7 @@ begin
     return;
   end if;
   v_facts := countersign_exec.resolve(format(E'%s where (%s\n)', p_plan.target, p_plan.where_sql));
-  refusal := countersign_data.judge_resolved(v_facts, true);
+  refusal := countersign_data.judge_resolved(v_facts || jsonb_build_object('text', p_plan.where_sql), true);
   if refusal.code is null and not exists (select from jsonb_array_elements_text(v_facts->'relids') r where r.value::oid <> p_plan.relation)
      and not exists (select from jsonb_array_elements_text((v_facts->'functions') || (v_facts->'operators') || (v_facts->'types')) o where o.value::bigint >= 16384) then
     mark := v_mark;

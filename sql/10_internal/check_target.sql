@@ -25,7 +25,7 @@ begin
   end;
   if v_why is not null then
     return countersign_data.outcome_refused('NOT_WRITABLE', format('%s may not be written (%s): %s.', v_class.name, p_kind, v_why),
-      'Call describe_schema to see which tables are writable, or ask an administrator: countersign allow write ' || v_class.name);
+      'Call describe_schema to see which tables are writable, or ask an administrator to run: ' || countersign_data.allow_command('write', p_relation));
   end if;
 
   foreach v_column in array coalesce(p_columns, '{}') loop
@@ -35,7 +35,12 @@ begin
     end if;
     if not has_column_privilege('countersign_writer', p_relation, v_column, v_privilege) then
       return countersign_data.outcome_refused('NOT_WRITABLE', format('Column %s of %s may not be written.', v_column, v_class.name),
-        'Leave the column out, or ask an administrator to allow it.');
+        'Leave the column out, or ask an administrator to run: ' || countersign_data.allow_command('write', p_relation, array(
+          select case when a.attname::text = any (p_columns) or has_column_privilege('countersign_reader', p_relation, a.attnum, 'SELECT') then a.attname::text else '…' end
+          from pg_attribute a
+          where a.attrelid = p_relation and a.attnum > 0 and not a.attisdropped
+            and (a.attname::text = v_column or has_column_privilege('countersign_writer', p_relation, a.attnum, 'INSERT, UPDATE'))
+          order by a.attnum)));
     end if;
   end loop;
   return null;

@@ -24,11 +24,13 @@ begin
   v_call.caller_id := null;
   v_call.approved_by := session_user;
   if v_refusal.code is not null then
+    v_refusal.hint := coalesce(countersign_data.hint_for_human(v_refusal.code, v_call.channel, p_token), v_refusal.hint);
     return countersign_data.record_refusal(v_call, v_refusal);
   end if;
 
   v_refusal := countersign_data.check_state(v_plan);
   if v_refusal.code is not null then
+    v_refusal.hint := coalesce(countersign_data.hint_for_human(v_refusal.code, v_call.channel, v_plan.token::text), v_refusal.hint);
     return countersign_data.refuse_by_state(v_plan, v_call, v_refusal);
   end if;
   select coalesce(array_agg(distinct e.approved_by::name), '{}') into v_approvers

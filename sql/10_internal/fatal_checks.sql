@@ -13,13 +13,16 @@ as $$
     'revoke countersign_approver from <login>;'
   union all
   select 'no superuser or BYPASSRLS', 'fatal',
-    (select 'Superuser or BYPASSRLS: ' || string_agg(l.rolname, ', ') from login l where l.rolsuper or l.rolbypassrls),
+    -- an administrator who asks is no agent, which the next line says of whoever should be one
+    (select 'Superuser or BYPASSRLS: ' || string_agg(l.rolname, ', ') from login l
+     where (l.rolsuper or l.rolbypassrls) and (not l.is_session or l.oid in (select countersign_data.members_of('countersign_agent')))),
     'Log in as an ordinary role: create role my_agent login password ''…'' in role countersign_agent;'
   union all
   select 'login is an agent', 'fatal',
     case when session_user::text not in (select r.rolname::text from pg_roles r where r.oid in (select countersign_data.members_of('countersign_agent')))
-         then format('%s is not a member of countersign_agent.', session_user) end,
-    format('grant countersign_agent to %I;', session_user)
+         then format(case when (select r.rolsuper from pg_roles r where r.rolname = session_user) then '%s is a superuser, and no agent may be one.' else '%s is not a member of countersign_agent.' end, session_user) end,
+    case when (select r.rolsuper from pg_roles r where r.rolname = session_user) then 'Log in as an ordinary role: create role my_agent login password ''…'' in role countersign_agent;'
+         else format('grant countersign_agent to %I;', session_user) end
   union all
   select 'reader is a reader and nothing else', 'fatal',
     case when p_reader is null then null

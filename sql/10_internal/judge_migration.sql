@@ -42,7 +42,7 @@ begin
   limit 1;
   if found then
     return countersign_data.outcome_refused('NOT_READABLE', format('The view %s would read %s, which agents may not read, or not every row of.', v_bad.object, v_bad.fact),
-      'Base the view on readable tables (with security_invoker = true where rows are hidden), or ask an administrator: countersign allow read ' || v_bad.fact);
+      'Base the view on readable tables' || case when current_setting('server_version_num')::integer >= 150000 then ' (with security_invoker = true where rows are hidden)' else '' end || ', or ask an administrator: countersign allow read ' || v_bad.fact);
   end if;
   return null;
 end

@@ -5,6 +5,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_bad text;
+  v_relation record;
 begin
   if p_facts ? 'sqlstate' then
     return countersign_data.refusal_of_error(p_facts->>'sqlstate', p_facts->>'message');
@@ -28,7 +29,7 @@ begin
     return countersign_data.outcome_refused('NOT_A_SELECT', 'FOR UPDATE and FOR SHARE lock rows.', 'Leave the locking clause out; a read needs no lock.');
   end if;
 
-  select r.oid::regclass::text into v_bad
+  select r.oid, r.attnums into v_relation
   from (
     select (x->>'oid')::oid as oid, coalesce((select array_agg(a.value::integer - 7) from jsonb_array_elements(x->'columns') a), '{}') as attnums
     from jsonb_array_elements(p_facts->'relations') x
@@ -40,8 +41,7 @@ begin
   where not countersign_data.relation_is_readable(r.oid, r.attnums) or c.relkind = 'f' or c.relispartition
   limit 1;
   if found then
-    return countersign_data.outcome_refused('NOT_READABLE', format('The text reads %s, or a column of it, which is not readable for agents.', v_bad),
-      'Use describe_schema to see what is readable (of a partitioned table, its parent), and name only such columns; or ask an administrator to allow it: countersign allow read ' || v_bad || ' --columns …');
+    return countersign_data.refusal_not_readable(v_relation.oid, v_relation.attnums, p_facts->>'text');
   end if;
   return null;
 end

@@ -12,6 +12,7 @@ declare
   v_run record;
   v_checked record;
   v_cap bigint;
+  v_answer countersign.outcome;
 begin
   p_plan.relation := countersign_data.find_relation(p_table);
   p_plan.target := countersign_data.qualified_name(p_plan.relation);
@@ -54,7 +55,13 @@ begin
   if v_checked.mark is not null then
     perform countersign_data.remember_condition(p_plan.relation, p_plan.where_sql, v_checked.mark);
   end if;
-  return countersign_data.store_plan(p_plan, v_call.duration_ms);
+  v_answer := countersign_data.store_plan(p_plan, v_call.duration_ms);
+  if p_plan.affected_rows = 0 then
+    v_answer.message := case when p_plan.kind = 'insert' or exists (select from pg_trigger t where t.tgrelid = p_plan.relation and not t.tgisinternal and t.tgtype::integer & 3 = 3)
+      then 'No row would be changed: none matches, or a trigger keeps it from being written. '  -- BEFORE, FOR EACH ROW
+      else 'No row matches: executing this changes nothing; check the condition. ' end || v_answer.message;
+  end if;
+  return v_answer;
 end
 $$;
 comment on function countersign_data.preview_dml(countersign_data.plan, text, boolean) is 'The preview of a write: measured by running it and rolling back, judged by policy, stored as a plan.';

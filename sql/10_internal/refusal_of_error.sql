@@ -11,7 +11,7 @@ begin
   return case
     when p_sqlstate = '42P01' then countersign_data.outcome_refused('UNKNOWN_TABLE', v_message, 'Call describe_schema for the tables there are.', v_detail)
     when p_sqlstate = '42703' then countersign_data.outcome_refused('UNKNOWN_COLUMN', v_message, 'Call describe_schema with this table for its columns.', v_detail)
-    when p_sqlstate = '42501' then countersign_data.outcome_refused('NOT_READABLE', v_message, 'Call describe_schema to see what may be read and written.', v_detail)
+    when p_sqlstate = '42501' then countersign_data.outcome_refused('NOT_READABLE', v_message, 'Call describe_schema to see what may be read and written; an administrator allows more: countersign allow read TABLE.', v_detail)
     when p_sqlstate = '25006' then countersign_data.outcome_refused('UNSAFE_FUNCTION', 'The condition tries to write: ' || v_message, 'A condition may only read.', v_detail)
     when p_sqlstate = '57014' then countersign_data.outcome_refused('STATEMENT_TIMEOUT', 'The statement ran longer than the policy allows and was stopped. Nothing was changed.', 'Narrow the condition, or make it use an index (explain_plan shows).', v_detail)
     when p_sqlstate in ('55P03', '40P01') then countersign_data.outcome_refused('LOCK_TIMEOUT', 'Another transaction holds the rows or the table. Nothing was changed.', 'Try again in a moment.', v_detail)

@@ -5,7 +5,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   with guarded as (  -- roles that agent text runs as, or that hold an agent's session
     select r.oid, r.rolname from pg_roles r
-    where r.rolname in (session_user, p_reader, 'countersign_reader', 'countersign_writer', 'countersign_migrator', 'countersign_analyst', 'countersign_agent')),
+    where r.rolname in (p_reader, 'countersign_reader', 'countersign_writer', 'countersign_migrator', 'countersign_analyst', 'countersign_agent')
+       or (r.rolname = session_user and r.oid in (select countersign_data.members_of('countersign_agent')))),  -- and not an administrator who asks
   app as (select n.oid, n.nspname from pg_namespace n where n.nspname !~ '^(pg_|countersign(_data|_exec|_scratch)?$)' and n.nspname <> 'information_schema')
   select 'no membership in pg_* roles', 'warning',
     (select string_agg(format('%s is a member of %s', g.rolname, b.rolname), ', ') from guarded g join pg_auth_members m on m.member = g.oid join pg_roles b on b.oid = m.roleid where b.rolname ~ '^pg_'),

@@ -43,7 +43,7 @@ begin
   end;
   if v_refusal.code is null then
     v_refusal := countersign_data.judge_resolved(countersign_exec.resolve(
-      '(' || p_statement || E'\n) as countersign_query'), false);
+      '(' || p_statement || E'\n) as countersign_query') || jsonb_build_object('text', p_statement), false);
     if v_refusal.detail->>'sqlstate' in ('42601', '0A000') then
       v_refusal := countersign_data.outcome_refused('NOT_A_SELECT', v_refusal.message, 'Send one SELECT without INTO and without a write in WITH.');
     end if;

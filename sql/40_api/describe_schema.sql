@@ -30,7 +30,7 @@ begin
         format('There is no table %s.', left(countersign_data.visible_text(v_name), 200)), 'Call describe_schema without a table for the list.'));
     elsif not countersign_data.relation_is_readable(v_relation, '{}') and countersign_data.write_verbs(v_relation) = '{}' then
       return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('NOT_READABLE',
-        format('%s is not readable for agents.', countersign_data.qualified_name(v_relation)), 'Call describe_schema without a table for what is readable.'));
+        format('%s is not readable for agents.', countersign_data.qualified_name(v_relation)), 'Call describe_schema without a table for what is readable; or ask an administrator to run: ' || countersign_data.allow_command('read', v_relation)));
     end if;
     v_detail := countersign_data.table_detail(v_relation);
   end if;

@@ -17,6 +17,7 @@ declare
   v_columns text := '';
   v_sequence text;
   v_readable text[];
+  v_hidden text[];
 begin
   if p_verb = 'function' then
     return countersign.change_allowed_function(p_grant, p_name);
@@ -65,7 +66,18 @@ begin
     -- before 18 the image of a row before an update is found by its place
     case when v_readable <> '{}' and not has_table_privilege('countersign_reader', v_relation, 'SELECT') then v_readable || case when v_kind in ('r', 'p') then '{ctid,tableoid}'::text[] end end);
   perform countersign.record_policy(format('%s %s on %s%s', case when p_grant then 'allow' else 'revoke' end, p_verb, v_name, v_columns));
-  return row(true, null, format('%s %s on %s%s.', case when p_grant then 'Allowed' else 'Revoked' end, p_verb, v_name, v_columns), null, '{}')::countersign.outcome;
+  v_hidden := array(
+    select a.attname::text from pg_attribute a
+    where a.attrelid = v_relation and a.attnum > 0 and not a.attisdropped and a.attname::text <> all (v_readable)
+      and has_column_privilege('countersign_writer', v_relation, a.attnum, 'INSERT, UPDATE')
+    order by a.attnum);
+  return row(true, null, format('%s %s on %s%s.', case when p_grant then 'Allowed' else 'Revoked' end, p_verb, v_name, v_columns)
+      || case when v_hidden = '{}' then '' else format(' Agents may write what they may not read: %s.', array_to_string(v_hidden, ', ')) end,
+    case when v_hidden = '{}' then null
+         when v_readable = '{}' then format('They see no row of it before they change it: countersign allow read %1$s, or countersign revoke write %1$s', v_name)
+         else 'Should they not: countersign revoke write ' || v_name || coalesce('; countersign allow write ' || v_name || ' --columns ' || (
+           select string_agg(c, ',') from unnest(v_readable) c where has_column_privilege('countersign_writer', v_relation, c, 'INSERT, UPDATE')), '') end,
+    '{}')::countersign.outcome;
 end
 $$;
 comment on function countersign.change_allowlist(boolean, text, text, text[]) is 'Administrator: the grants behind allow and revoke.';

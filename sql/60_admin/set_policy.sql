@@ -17,6 +17,8 @@ declare
   v_call countersign_data.event;
   v_cap bigint;
   v_line bigint;
+  v_approvers text[];
+  v_outcome countersign.outcome;
 begin
   select * into v_key from countersign_data.policy_key k where k.key = p_key;
   if v_key.key is null then
@@ -79,7 +81,18 @@ begin
   v_call.channel := 'admin';
   v_call.statement := format('set_policy %s = %s (%s)', p_key, coalesce(p_value, 'default'), coalesce(p_scope, 'database'));
   perform countersign_data.record_event(v_call);
-  return countersign_data.outcome_ok(format('%s is %s for %s.', p_key, coalesce(p_value, 'no longer set'), coalesce(p_scope, 'the whole database')));
+  v_outcome := countersign_data.outcome_ok(format('%s is %s for %s.', p_key, coalesce(p_value, 'no longer set'), coalesce(p_scope, 'the whole database')));
+  if v_key.key = 'required_approvals' then
+    v_approvers := array(
+      select r.rolname::text from pg_roles r
+      where r.rolcanlogin and r.oid in (select countersign_data.members_of('countersign_approver')) and not countersign_data.is_agent(r.rolname)
+      order by r.rolname);
+    if p_value::bigint > cardinality(v_approvers) then
+      v_outcome.hint := format('Only %s login%s can approve on this server%s: plans that need %s wait until there are more. create role NAME login password ''…'' in role countersign_approver;',
+        cardinality(v_approvers), case cardinality(v_approvers) when 1 then '' else 's' end, coalesce(' (' || nullif(array_to_string(v_approvers, ', '), '') || ')', ''), p_value);
+    end if;
+  end if;
+  return v_outcome;
 end
 $$;
 comment on function countersign.set_policy(text, text, text) is 'Administrator: sets a policy for the database, schema:NAME or table:NAME; null takes it back. Every change is an event.';

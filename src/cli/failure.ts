@@ -70,6 +70,11 @@ export function printRefusal(io: Io, { code, message, hint }: Refusal, json: boo
     .map((line) => `${line}\n`).join(''));
 }
 
+/** What was done, and yet wants a second look: the hint of a success. On stderr, so that stdout stays the result. */
+export function printAdvice(io: Io, { hint }: Outcome): void {
+  if (hint !== null) io.err(wrap(`warning: ${safeText(hint)}`, io.width).map((line) => `${line}\n`).join(''));
+}
+
 /** Prints a call that was not understood. */
 export function printUsage(io: Io, error: UsageError, usage: readonly string[]): void {
   io.err(`${safeText(error.message)}\n\n${usage.join('\n')}\n`);

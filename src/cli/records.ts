@@ -49,6 +49,12 @@ export function effectsText(effects: readonly Effect[]): string {
     .join('\n');
 }
 
+/** Rows changed in all tables together; null when there are no effects to tell. */
+export function effectsTotal(effects: unknown): number | null {
+  if (!isEffects(effects)) return null;
+  return effects.reduce((sum, { inserted, updated, deleted }) => sum + Number(inserted) + Number(updated) + Number(deleted), 0);
+}
+
 /** 13200 as `13,200`, in every locale. */
 export function grouped(count: number | string): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');

@@ -69,7 +69,8 @@ async function listDefaults(client: pg.ClientBase): Promise<Setting[]> {
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || !['3F000', '42883', '42501'].includes(error.code ?? '')) throw error;
     throw new CountersignError('DATABASE_UNAVAILABLE', `Countersign is not usable in this database with this login: ${error.message}`,
-      'Run "countersign install" with the administrator\'s address, make the login a member of countersign_agent, then "countersign doctor".');
+      'Run "countersign install" with the administrator\'s address, make the login a member of countersign_agent, then "countersign doctor".',
+      { sqlstate: error.code });
   }
 }
 

@@ -36,7 +36,7 @@ interface Mapping {
 }
 
 const MAPPINGS: Readonly<Record<string, Mapping>> = {
-  '42501': { code: 'NOT_READABLE', hint: 'Call describe_schema to see what you may read, and read only that.' },
+  '42501': { code: 'NOT_READABLE', hint: 'Call describe_schema to see what you may read, and read only that; an administrator allows more: countersign allow read TABLE.' },
   '42P01': { code: 'UNKNOWN_TABLE', hint: 'Call describe_schema for the tables there are; quote mixed-case names.' },
   '3F000': { code: 'UNKNOWN_TABLE', hint: 'Call describe_schema for the schemas and tables there are.' },
   '42703': { code: 'UNKNOWN_COLUMN', hint: 'Call describe_schema with this table for its columns.' },

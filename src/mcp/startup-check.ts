@@ -12,35 +12,47 @@ export interface StartupCheck {
   fatal: Promise<string[]>;
 }
 
-const INSTALL = 'Run "countersign install --admin-url …" with an administrator\'s address, then start again.';
+const installHint = (command: string): string => `Run countersign install as an administrator, then start again: ${command}`;
 
-function versionCheck(version: number): Check[] {
-  if (version === BACKEND_VERSION) return [];
-  const hint = version > BACKEND_VERSION ? 'Update this package: the backend in the database is newer.' : INSTALL;
+function versionCheck(version: number, installCommand: string): Check {
+  const hint = version > BACKEND_VERSION ? 'Update this package: the backend in the database is newer.' : installHint(installCommand);
   const message = `The backend in the database has version ${version}, this server needs ${BACKEND_VERSION}.`;
-  return [{ checkName: 'backend version', severity: 'fatal', message, hint }];
+  return { checkName: 'backend version', severity: 'fatal', message, hint };
+}
+
+const AGENT = 'agent login';
+
+/** The SQLSTATE with which a database that was reached refused; null when none was. */
+function refusedWith(error: unknown): string | null {
+  if (!(error instanceof CountersignError)) return isUnavailable(error) ? null : sqlstateOf(error);
+  return typeof error.detail['sqlstate'] === 'string' ? error.detail['sqlstate'] : null;
 }
 
 /** What a first contact that fails means: nothing yet when the database is away, else a reason not to start. */
-function failureCheck(checkName: string, error: unknown): Check {
-  const sqlstate = sqlstateOf(error);
+function failureCheck(checkName: string, error: unknown, installCommand: string): Check {
+  const sqlstate = refusedWith(error);
   const message = error instanceof Error ? error.message : String(error);
-  if (sqlstate !== null && ['3F000', '42883'].includes(sqlstate)) {
-    return { checkName, severity: 'fatal', message: `This database has no Countersign backend: ${message}.`, hint: INSTALL };
+  if (sqlstate === '3F000' || sqlstate === '42883') {
+    return { checkName, severity: 'fatal', message: `No backend of this version is in this database. ${message}.`, hint: installHint(installCommand) };
+  }
+  if (sqlstate === '42501' && checkName === AGENT) {
+    return { checkName, severity: 'fatal', message: `${message}.`, hint: 'Run as an administrator: grant countersign_agent to the login of COUNTERSIGN_DATABASE_URL.' };
   }
   const hint = error instanceof CountersignError ? error.hint : 'Run "countersign doctor" for the details.';
   return { checkName, severity: 'fatal', message, hint };
 }
 
-async function runChecks({ agent, reader, readerRole }: ServerDependencies): Promise<Check[]> {
+async function runChecks({ agent, reader, readerRole, installCommand }: ServerDependencies): Promise<Check[]> {
   const client = createClient(queryThrough(agent));
   // The reader is only asked whether it can log in; its first connection is then there for the first query.
   const readerAnswers = reader.run(async (connection) => void (await connection.query('select 1')));
-  const checked = client.version().then(async (version) => [...versionCheck(version), ...(await client.preflight(readerRole, false))]);
+  // A backend of another version is asked nothing more: it may not know the question.
+  const checked = client.version().then(async (version) =>
+    (version === BACKEND_VERSION ? client.preflight(readerRole, false) : [versionCheck(version, installCommand)]));
   const [agentSide, readerSide] = await Promise.allSettled([checked, readerAnswers]);
-  for (const [name, side] of [['agent login', agentSide], ['reader login', readerSide]] as const) {
-    if (side.status === 'rejected' && isUnavailable(side.reason)) throw side.reason;
-    if (side.status === 'rejected') return [failureCheck(name, side.reason)];
+  for (const [name, side] of [[AGENT, agentSide], ['reader login', readerSide]] as const) {
+    if (side.status === 'rejected' && isUnavailable(side.reason) && refusedWith(side.reason) === null) throw side.reason;
+    if (side.status === 'rejected') return [failureCheck(name, side.reason, installCommand)];
   }
   return agentSide.status === 'fulfilled' ? agentSide.value : [];
 }
@@ -65,7 +77,7 @@ export function createStartupCheck(dependencies: ServerDependencies): StartupChe
     throw new CountersignError(
       'DATABASE_UNAVAILABLE',
       `Countersign does not serve this database: ${reasons.map(({ message }) => message).join(' ')}`,
-      reasons[0]?.hint ?? INSTALL,
+      reasons[0]?.hint ?? '',
     );
   };
   return {

@@ -36,8 +36,14 @@ export async function startServer(
 ): Promise<number> {
   const check = createStartupCheck(dependencies);
   const signals = askedToEnd();
-  const refused = check.fatal.then((lines) => lines.forEach((line) => dependencies.log(line))).then(() => 1);
-  const checked = check.ready().catch((error: Error) => dependencies.log(error.message));
+  let fatal = false;
+  const refused = check.fatal.then((lines) => {
+    fatal = true;
+    lines.forEach((line) => dependencies.log(line, 'error'));
+    return 1;
+  });
+  // Said once: what ends the process is in the lines above.
+  const checked = check.ready().catch((error: Error) => fatal || dependencies.log(error.message));
   // The SDK takes longer to load than the database to answer; so the one goes on while the other is awaited.
   const loading = import('./connection.js');
   await Promise.race([checked, after(CHECK_FIRST_MS), signals.asked]);

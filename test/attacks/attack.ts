@@ -48,12 +48,23 @@ export interface Stale extends Row { kind: 'stale'; tool: string; input: Args; m
 /** Whatever does not fit into a line. */
 export interface Story extends Row {
   kind: 'story';
+  /** The oldest server on which it can be brought about, and why not on one before. */
+  since?: { major: number; why: string };
   play: (world: World) => Promise<void>;
   /** Shares a database, which is put back before it; for stories that change no setting, role or connection. */
   shares?: true;
 }
 
 export type Attack = Refused | Answered | Previewed | Stale | Story;
+
+const NEWER: ReadonlyArray<readonly [words: RegExp, major: number]> = [[/^MERGE\b/i, 15], [/\bsecurity_invoker\b/i, 15]];
+
+/**
+ * Whether a statement uses what a later Postgres brought. The server then knows no such word: it says so itself
+ * (STATEMENT_FAILED), whatever a newer one would have to refuse or could grant.
+ */
+export const notKnownTo = (major: number, statement: unknown): boolean =>
+  typeof statement === 'string' && NEWER.some(([words, since]) => major < since && words.test(statement));
 
 const words = (ids: string): string[] => ids.split(' ').filter((id) => id !== '');
 

@@ -20,9 +20,10 @@ export function playTogether(name: string, rows: readonly Attack[]): void {
     let world: World | undefined;
     beforeAll(async () => { world = await createWorld(SETUP); });
     afterAll(async () => { await world?.close(); });
-    for (const { ids, title, play } of rows.filter(shares)) {
-      test([...ids, title].join(' '), async () => {
+    for (const { ids, title, play, since } of rows.filter(shares)) {
+      test([...ids, title].join(' '), async ({ skip }) => {
         const shop = world as World;
+        skip(shop.db.major < (since?.major ?? 0), since?.why);
         shop.known = null;
         await shop.admin(RESET);
         await play(shop);

@@ -50,3 +50,15 @@ it('holds the agent\'s two logins and never a human\'s', async () => {
   expect(io.stdout()).not.toMatch(/ann|root/);
   expect(io.stderr()).toContain('keep the file to yourself');
 });
+
+it('for a client that looks into projects says that the file is never committed', async () => {
+  const env = { DATABASE_URL: 'postgresql://agent:a@db/shop', COUNTERSIGN_READER_URL: 'postgresql://reader:r@db/shop' };
+  for (const [client, file] of [['claude-code', '.mcp.json'], ['cursor', '.cursor/mcp.json'], ['vscode', '.vscode/mcp.json']] as const) {
+    const io = fakeIo({ env });
+    expect(await main(['client-config', client], io, '/opt/countersign/dist/cli.js')).toBe(0);
+    expect(io.stderr()).toContain(`Never commit it: in a project, add ${file} to .gitignore first`);
+  }
+  const desktop = fakeIo({ env });
+  await main(['client-config', 'claude-desktop'], desktop, '/opt/countersign/dist/cli.js');
+  expect(desktop.stderr()).not.toContain('commit');
+});

@@ -53,6 +53,9 @@ describe('a call that cannot be understood', () => {
     [['approve', 'token', '--note']],
     [['approve', 'token', '--yes=1']],
     [['reject', 'token', '--note', 'x']],
+    [['reject', 'token']],
+    [['reject', 'token', '--yes']],
+    [['reject', 'token', '--reason', ' ']],
     [['allow', 'read']],
     [['allow', 'delete', 'orders']],
     [['allow', 'read', 'orders', '--columns', 'a,,b']],
@@ -91,7 +94,7 @@ describe('a call that cannot be understood', () => {
 
 describe('a database that cannot be reached', () => {
   it.each([
-    [['pending']], [['executing']], [['show', '3f2a9c1e']], [['approve', '3f2a9c1e']], [['reject', '3f2a9c1e']], [['audit']], [['verify']],
+    [['pending']], [['executing']], [['show', '3f2a9c1e']], [['approve', '3f2a9c1e']], [['reject', '3f2a9c1e', '--reason', 'no']], [['audit']], [['verify']],
     [['policy']], [['policy', 'set', 'hard_max_rows', '5']], [['allow', 'read', 'orders']], [['revoke', 'write', 'orders']],
     [['install']], [['doctor']],
   ])('ends with 3: %j', async (args) => {

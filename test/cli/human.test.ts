@@ -52,7 +52,7 @@ describe('pending and show', () => {
       expect(longestLine(stdout)).toBeLessThanOrEqual(80);
     }
     expect(JSON.parse((await as('alice', ['show', token, '--json'])).stdout)).toMatchObject({ plan_token: token, total_rows: 150 });
-    expect((await as('alice', ['reject', token])).code).toBe(0);
+    expect((await as('alice', ['reject', token, '--reason', 'no'])).code).toBe(0);
   });
 
   it('know no plan that is not there', async () => {
@@ -100,14 +100,36 @@ describe('deciding', () => {
   });
 
   it('does not ask with --yes', async () => {
-    const { code, io } = await as('alice', ['reject', token, '--yes'], { answer: 'n' });
+    const { code, io } = await as('alice', ['reject', token, '--yes', '--reason', 'no'], { answer: 'n' });
     expect(code).toBe(0);
     expect(io.questions).toEqual([]);
   });
 
+  it('rejects with a reason only: asks for it where it can, and refuses where it cannot', async () => {
+    const silent = await as('alice', ['reject', token]);
+    expect(silent).toMatchObject({ code: 2, stdout: '' });
+    expect(silent.stderr).toMatch(/^nothing was decided: give --reason TEXT; the agent will read the reason/);
+    const asked = await as('alice', ['reject', token], { answer: 'y' });
+    expect(asked).toMatchObject({ code: 0 });
+    expect(asked.io.questions).toEqual(['Reject this plan for good? [y/N] ', 'Why? The agent will read it: ']);
+    const { rows } = await db.as('auditor').query('select note from countersign.audit_log where plan_token = $1 and status = \'rejected\'', [token]);
+    expect(rows).toEqual([{ note: 'y' }]);
+  });
+
+  it('is told what a human does next, in the words of the command line', async () => {
+    const hint = async (args: string[]): Promise<string> => String((JSON.parse((await as('alice', [...args, '--json'])).stdout) as { hint: string }).hint);
+    expect(await hint(['approve', '00000000'])).toMatch(/^countersign pending lists what waits\./);
+    expect(await hint(['show', '00000000'])).toMatch(/^countersign pending lists the plans that wait/);
+    const expired = await propose();
+    await db.as('admin').query('update countersign_data.plan set expires_at = created_at + interval \'1 ms\' where token = $1', [expired]);
+    for (const args of [['approve', expired], ['reject', expired, '--reason', 'late']]) expect(await hint(args)).toBe('Ask the agent to preview it again.');
+    expect((await as('alice', ['reject', token, '--reason', 'no'])).code).toBe(0);
+    expect(await hint(['approve', token])).toBe('Nothing to do. Should it run after all, ask the agent to preview it again: that plan waits for you.');
+  });
+
   it('is not for the agent, the reader or an auditor, whatever they call', async () => {
     for (const login of ['agent', 'reader', 'auditor', 'nobody'] as const) {
-      for (const args of [['approve', token], ['reject', token], ['pending'], ['show', token]]) {
+      for (const args of [['approve', token], ['reject', token, '--reason', 'no'], ['pending'], ['show', token]]) {
         const { code, stderr } = await as(login, args);
         expect([login, args[0], code]).toEqual([login, args[0], 1]);
         expect(stderr).toMatch(/^STATEMENT_FAILED: permission denied .*\(42501\)/);
@@ -123,6 +145,17 @@ describe('the trail', () => {
     expect(code).toBe(0);
     expect(stdout.split('\n')[0]).toMatch(/^\d{4}-\d\d-\d\d +tool +what happened +rows +plan +by$/);
     expect(longestLine(stdout)).toBeLessThanOrEqual(80);
+  });
+
+  it('counts the rows of every table, so that a cascade is seen', async () => {
+    await db.as('owner').query('create table public.author (id integer primary key); create table public.book (author integer references public.author on delete cascade)');
+    await db.as('owner').query('insert into public.author values (1); insert into public.book select 1 from generate_series(1, 7)');
+    for (const verb of ['read', 'write']) await as('admin', ['allow', verb, 'public.author', 'public.book']);
+    const client = createClient(queryOf(await db.connect('agent')));
+    const { detail } = await client.previewDelete({ table: 'author', where: 'id = 1', params: [], confirmFullTable: false, reason: 'r', callerId: null });
+    expect(detail).toMatchObject({ affected_rows: 1, total_rows: 8 });
+    const line = (text: string): string => text.split('\n').find((each) => each.includes(String(detail?.['plan_token']).slice(0, 8))) ?? '';
+    expect(line((await as('auditor', ['audit'])).stdout)).toMatch(/ delete_rows +previewed +8 /);
   });
 
   it('of one plan is shown in full', async () => {

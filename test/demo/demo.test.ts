@@ -82,7 +82,7 @@ describe('demo --yes', () => {
       /executed +814 rows in all/,
       /rejected +by alice: use a table of its own/,
       /refused +PLAN_REJECTED/,
-      /execute_plan +executed +320/,
+      /execute_plan +executed +814/,
     ]) expect(story).toMatch(line);
     expect(Math.max(...story.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(await inShop(`select count(*)::int as orders, count(*) filter (where status = 'cancelled')::int as cancelled from orders`))

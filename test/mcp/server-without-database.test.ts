@@ -24,7 +24,7 @@ function start(): Running {
   const agent = createCallPool({ url: NOWHERE, applicationName: 'test', log });
   const reader = createCallPool({ url: NOWHERE, applicationName: 'test reader', log });
   const ended = startServer(
-    { version: '0.0.0', callerId: null, holdSeconds: 1, readerRole: 'reader', agent, reader, listener: createListener(NOWHERE, log), log },
+    { version: '0.0.0', callerId: null, holdSeconds: 1, readerRole: 'reader', installCommand: 'countersign install', agent, reader, listener: createListener(NOWHERE, log), log },
     { input, output },
   );
   const server = { input, output, lines, ended };

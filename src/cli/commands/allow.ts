@@ -1,6 +1,6 @@
 import { createAdmin, type AllowVerb, type Outcome } from '../../client.js';
 import { commaList, EXIT, JSON_OPTION, URL_OPTION, UsageError, type Command, type Context } from '../command.js';
-import { demand } from '../failure.js';
+import { demand, printAdvice } from '../failure.js';
 import { safeText } from '../terminal.js';
 
 const VERBS: readonly AllowVerb[] = ['read', 'write', 'function'];
@@ -44,6 +44,7 @@ async function change({ io, words, flag, option, logins }: Context, action: 'all
       // Said at once, so that a refusal half-way leaves no doubt about what was done before it.
       if (outcome.ok && !flag('json')) io.out(`${safeText(outcome.message ?? `${action} ${verb} ${name}`)}\n`);
       demand(outcome);
+      printAdvice(io, outcome);
       outcomes.push(outcome);
     }
   });

@@ -1,6 +1,6 @@
 import { createAuditor, type Row } from '../../client.js';
 import { EXIT, JSON_OPTION, URL_OPTION, UsageError, wholeNumber, type Command } from '../command.js';
-import { display, grouped, records } from '../records.js';
+import { display, effectsTotal, grouped, records } from '../records.js';
 import { table } from '../table.js';
 import { createViews } from '../../views.js';
 
@@ -60,10 +60,15 @@ export function auditTable(rows: readonly Row[], width: number): string {
       display(row['ts']).slice(time.from, 19),
       display(row['tool']),
       row['status'] === 'failed' ? `failed ${display(row['code'])}` : display(row['code'] ?? row['status']),
-      grouped(display(row['actual_rows'] ?? row['preview_rows'])),
+      grouped(rowsOf(row)),
       display(row['plan_token']).slice(0, 8),
       display(row['session_user']),
     ]),
     width,
   );
+}
+
+/** Rows changed in all tables, cascades and triggers included, as the policy counts them; of a read, the rows it answered. */
+function rowsOf(row: Row): string {
+  return display(effectsTotal(row['effects']) ?? row['actual_rows'] ?? row['preview_rows']);
 }

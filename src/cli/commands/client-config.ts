@@ -28,7 +28,7 @@ export const clientConfig: Command = {
     if (client === undefined) throw new UsageError(`client-config knows ${CLIENTS.join(', ')}, not ${JSON.stringify(words[0])}`);
     io.out(`${JSON.stringify(configFor(client, { ...program, env: serverEnvironment(config, logins.embedded, io.env) }), null, 2)}\n`);
     io.err(`\n${whereFor(client).join('\n')}\n`);
-    if (!logins.embedded) io.err('It holds the passwords of the agent\'s two logins: keep the file to yourself (chmod 600).\n');
+    if (!logins.embedded) io.err(`${keepSecret(client).join('\n')}\n`);
     if (!logins.embedded && (config.databaseUrl === undefined || config.readerUrl === undefined)) {
       io.err('COUNTERSIGN_DATABASE_URL and COUNTERSIGN_READER_URL are not both set: add what is missing under "env".\n');
     }
@@ -75,6 +75,18 @@ export function whereFor(client: ClientName): string[] {
       return ['Put it into .vscode/mcp.json of your project, or into what the command', '"MCP: Open User Configuration" opens, for all of them.'];
   }
 }
+
+/** What to do so that the passwords stay where they are. */
+function keepSecret(client: ClientName): string[] {
+  const kept = 'It holds the passwords of the agent\'s two logins: keep the file to yourself (chmod 600).';
+  const file = PROJECT_FILES[client];
+  return file === null ? [kept] : [kept, `Never commit it: in a project, add ${file} to .gitignore first, or use the place for all projects.`];
+}
+
+/** Where a client looks inside a project, and so where people commit it. */
+const PROJECT_FILES: Readonly<Record<ClientName, string | null>> = {
+  'claude-desktop': null, 'claude-code': '.mcp.json', cursor: '.cursor/mcp.json', vscode: '.vscode/mcp.json',
+};
 
 /**
  * The environment the server is to be started with: its two logins, or the embedded database's folder. Never a human's

@@ -1,5 +1,5 @@
 import { createApprover, type Approver, type Outcome } from '../../client.js';
-import { EXIT, JSON_OPTION, URL_OPTION, type Command, type Context } from '../command.js';
+import { EXIT, JSON_OPTION, URL_OPTION, UsageError, type Command, type Context } from '../command.js';
 import { demand } from '../failure.js';
 import { safeText } from '../terminal.js';
 import { planEssentials } from './show.js';
@@ -16,28 +16,52 @@ export const approve: Command = {
   options: { note: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
   words: [1, 1],
   run: (context) =>
-    decide(context, 'Approve this plan?', (approver, token) => approver.approve(token, context.option('note') ?? null, CHANNEL)),
+    decide(context, {
+      question: 'Approve this plan?',
+      ask: async () => context.option('note') ?? null,
+      verb: (approver, token, note) => approver.approve(token, note, CHANNEL),
+    }),
 };
 
 /** Refuses a waiting plan for good. */
 export const reject: Command = {
   usage: [
-    'countersign reject TOKEN [--reason TEXT] [--yes] [--json] [--url URL]',
+    'countersign reject TOKEN --reason TEXT [--yes] [--json] [--url URL]',
     '',
-    'The agent is told the reason. The same statement waits for a human ever after.',
+    'The agent is told the reason; without --reason it is asked for, when there is',
+    'somebody to ask. The same statement waits for a human ever after.',
   ],
   options: { reason: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
   words: [1, 1],
   run: (context) =>
-    decide(context, 'Reject this plan for good?', (approver, token) => approver.reject(token, context.option('reason') ?? null, CHANNEL)),
+    decide(context, {
+      question: 'Reject this plan for good?',
+      ask: () => reasonOf(context),
+      verb: (approver, token, reason) => approver.reject(token, reason, CHANNEL),
+    }),
 };
+
+/** A rejection without a reason leaves the agent to guess what the human wanted instead. */
+async function reasonOf({ io, option }: Context): Promise<string> {
+  const given = option('reason') ?? (io.interactive ? await io.ask('Why? The agent will read it: ') : '');
+  if (given.trim() === '') throw new UsageError('nothing was decided: give --reason TEXT; the agent will read the reason, and what to do instead');
+  return given;
+}
+
+interface Decision {
+  question: string;
+  /** What goes with the decision; asked for once the plan has been shown. */
+  ask(): Promise<string | null>;
+  verb(approver: Approver, token: string, words: string | null): Promise<Outcome>;
+}
 
 async function decide(
   { io, words, flag, option, logins }: Context,
-  question: string,
-  verb: (approver: Approver, token: string) => Promise<Outcome>,
+  { question, ask, verb }: Decision,
 ): Promise<number> {
   const token = words[0] ?? '';
+  // Nobody to ask: then it is refused before the database is.
+  const ready = io.interactive ? null : await ask();
   return logins.use('approver', option('url'), async (query) => {
     const approver = createApprover(query);
     if (io.interactive && !flag('yes')) {
@@ -49,7 +73,7 @@ async function decide(
         return EXIT.refused;
       }
     }
-    const outcome = await verb(approver, token);
+    const outcome = await verb(approver, token, io.interactive ? await ask() : ready);
     demand(outcome);
     io.out(flag('json') ? `${JSON.stringify(outcome, null, 2)}\n` : `${safeText(outcome.message ?? 'Done.')}\n`);
     return EXIT.done;

@@ -41,13 +41,13 @@ async function examine({ logins }: Context): Promise<{ checks: Check[]; reached:
   }
   const reached = Object.keys(names).length > 0;
   const asked = names.agent !== undefined ? 'agent' : names.admin !== undefined ? 'admin' : null;
-  if (asked !== null) checks.push(...await examineBackend(logins, asked, names.reader ?? ''));
+  if (asked !== null) checks.push(...await examineBackend(logins, asked, names.reader ?? null));
   return { checks, reached };
 }
 
-async function examineLogin(logins: Logins, who: Who): Promise<{ checks: Check[]; login: string | null }> {
-  if (!logins.embedded && logins.addresses[who === 'auditor' ? 'approver' : who] === null) {
-    return { checks: [notConfigured(who)], login: null };
+async function examineLogin(logins: Logins, who: keyof typeof VARIABLES): Promise<{ checks: Check[]; login: string | null }> {
+  if (!logins.embedded && logins.addresses[who] === null) {
+    return { checks: [notChecked(who, logins)], login: null };
   }
   try {
     return await logins.use(who, undefined, async (query) => {
@@ -60,13 +60,20 @@ async function examineLogin(logins: Logins, who: Who): Promise<{ checks: Check[]
   }
 }
 
-function notConfigured(who: Who): Check {
+const NOT_CHECKED = 'not checked';
+const VARIABLES = {
+  agent: 'COUNTERSIGN_DATABASE_URL', reader: 'COUNTERSIGN_READER_URL', approver: 'COUNTERSIGN_APPROVER_URL', admin: 'COUNTERSIGN_ADMIN_URL',
+} as const;
+
+/** Nobody else's login stands in for one that is not there. Only one of the server's two is what stops the server. */
+function notChecked(who: keyof typeof VARIABLES, { addresses }: Logins): Check {
   const needed = who === 'agent' || who === 'reader';
+  const half = needed && (addresses.agent ?? addresses.reader) !== null;
   return {
     checkName: `${who} login`,
-    severity: needed ? 'fatal' : 'ok',
-    message: 'not configured',
-    hint: needed ? `Set ${who === 'agent' ? 'COUNTERSIGN_DATABASE_URL' : 'COUNTERSIGN_READER_URL'}; the server needs both.` : '',
+    severity: half ? 'fatal' : needed ? 'warning' : 'ok',
+    message: `${NOT_CHECKED}: no ${who} login is configured (${VARIABLES[who]})`,
+    hint: half ? `Set ${VARIABLES[who]}; the server needs both.` : needed ? `Set ${VARIABLES[who]} as for the server, and run this again.` : '',
   };
 }
 
@@ -77,13 +84,14 @@ async function loginFacts(query: Query, who: Who): Promise<{ name: string; check
             current_setting('server_version_num')::integer as number,
             extract(epoch from clock_timestamp())::float8::text as epoch,
             array(select rolname::text from pg_roles
-                   where rolname like 'countersign\\_%' and pg_has_role(session_user, oid, 'member') and not r.rolsuper) as roles
+                   where rolname like 'countersign\\_%' and pg_has_role(session_user, oid, 'member') and not r.rolsuper) as roles, r.rolsuper as superuser
        from pg_roles as r where r.rolname = session_user`);
   const name = String(facts?.['name']);
   const roles = (facts?.['roles'] ?? []) as string[];
   const checks: Check[] = [
     { checkName: `${who} login`, severity: 'ok', message: `${name} on database ${String(facts?.['database'])}${roles.length === 0 ? '' : `, member of ${roles.join(', ')}`}`, hint: '' },
-    ...dutyChecks(who, name, roles),
+    // Of a superuser the self-check says that it is no agent; a membership would mend nothing.
+    ...(who === 'agent' && facts?.['superuser'] === true ? [] : dutyChecks(who, name, roles)),
   ];
   if (who === 'agent' || who === 'admin') {
     checks.push(postgresVersion(String(facts?.['version']), Number(facts?.['number'])));
@@ -106,11 +114,15 @@ function dutyChecks(who: Who, name: string, roles: readonly string[]): Check[] {
   ];
 }
 
-async function examineBackend(logins: Logins, who: 'agent' | 'admin', reader: string): Promise<Check[]> {
+/** The one thing of the self-check that is about whoever asks, so an administrator's answer to it says nothing. */
+const OF_WHO_ASKS = 'login is an agent';
+
+async function examineBackend(logins: Logins, who: 'agent' | 'admin', reader: string | null): Promise<Check[]> {
   try {
     return await logins.use(who, undefined, async (query) => {
       const client = createClient(query);
-      return [backendVersion(await client.version()), ...await client.preflight(reader, true)];
+      const checks = await client.preflight(reader, true);
+      return [backendVersion(await client.version()), ...checks.filter(({ checkName }) => who === 'agent' || checkName !== OF_WHO_ASKS)];
     });
   } catch (error) {
     const { message, hint } = failureOf(error).refusal;
@@ -164,6 +176,7 @@ function report(checks: readonly Check[], width: number): string {
   const warnings = lines.filter(({ severity }) => severity === 'warning').length;
   const verdict = fatal > 0
     ? `The server will not start: ${fatal} thing${fatal === 1 ? '' : 's'} to put right first.`
+    : lines.some(({ severity, message }) => severity === 'warning' && message.startsWith(NOT_CHECKED)) ? 'Nothing stops the server so far; its logins were not all checked.'
     : warnings > 0 ? `The server will start. ${warnings} thing${warnings === 1 ? '' : 's'} to look at.` : 'All is well.';
   return `${body}\n${verdict}\n`;
 }

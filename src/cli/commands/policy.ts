@@ -1,6 +1,6 @@
 import { createAdmin } from '../../client.js';
 import { EXIT, JSON_OPTION, URL_OPTION, UsageError, type Command, type Context } from '../command.js';
-import { demand } from '../failure.js';
+import { demand, printAdvice } from '../failure.js';
 import { display } from '../records.js';
 import { table } from '../table.js';
 import { safeText } from '../terminal.js';
@@ -41,6 +41,7 @@ async function set({ io, words, flag, option, logins }: Context): Promise<number
   const scope = scopeOf(option('table'), option('schema'));
   const outcome = await logins.use('admin', option('url'), (query) => createAdmin(query).setPolicy(key, value, scope));
   demand(outcome);
+  printAdvice(io, outcome);
   io.out(flag('json') ? `${JSON.stringify(outcome, null, 2)}\n` : `${safeText(outcome.message ?? 'Done.')}\n`);
   return EXIT.done;
 }

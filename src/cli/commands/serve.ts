@@ -1,4 +1,4 @@
-import { connectionTargets } from '../../address.js';
+import { connectionTargets, withoutLogin } from '../../address.js';
 import { serverLogins } from '../../config.js';
 import { connectFirst } from '../../db/connect.js';
 import { createListener } from '../../db/notify.js';
@@ -51,7 +51,8 @@ function dependencies({ config, version, log }: Context, { databaseUrl, readerUr
     agent,
     reader,
     listener: createListener(databaseUrl, warn),
-    log: (line) => log('info', line),
+    installCommand: `COUNTERSIGN_ADMIN_URL='${withoutLogin(databaseUrl)}' countersign install`,
+    log: (line, level = 'info') => log(level, line),
   };
 }
 
