@@ -1,4 +1,4 @@
-create or replace function countersign_data.dml_shown(p_plan countersign_data.plan, p_sample jsonb)
+create or replace function countersign_data.dml_shown(p_plan countersign_data.plan, p_sample jsonb, p_reached jsonb)
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -24,7 +24,14 @@ begin
     'changes', v_changes,
     'whole_table', p_plan.kind <> 'insert' and p_plan.where_sql is null,
     'triggers', countersign_data.triggers_fired(p_plan.effects),
+    -- rows of other tables that foreign keys reach: these are compared at execution, what only counts say is not
+    'reached', (select coalesce(jsonb_agg(jsonb_build_object('table', countersign_data.qualified_name((r.value->>'relation')::oid), 'rows', r.value->'rows',
+                  'sample_rows', (select coalesce(jsonb_agg(countersign_data.row_shown((r.value->>'relation')::oid, s.value)), '[]') from jsonb_array_elements(r.value->'sample') s))), '[]')
+                from jsonb_array_elements(p_reached) r),
+    'compared_by_count_only', (select coalesce(jsonb_agg(distinct countersign_data.qualified_name(e.root)), '[]')
+                from (select coalesce(pg_partition_root(x.key::oid::regclass)::oid, x.key::oid) as root from jsonb_each(p_plan.effects) x) e
+                where e.root <> p_plan.relation and not exists (select from jsonb_array_elements(p_reached) r where (r.value->>'relation')::oid = e.root)),
     'undo', jsonb_build_object('kind', 'none', 'why', 'This version keeps no row images; undo_plan comes later.'));
 end
 $$;
-comment on function countersign_data.dml_shown(countersign_data.plan, jsonb) is 'What a preview shows beside its counts: effects by name, a sample, before and after, triggers that fired.';
+comment on function countersign_data.dml_shown(countersign_data.plan, jsonb, jsonb) is 'What a preview shows beside its counts: effects by name, a sample, before and after, triggers that fired.';

@@ -55,8 +55,8 @@ begin
   statement := format('with %s, countersign_hashed as materialized (select %s as key, before, after, pg_catalog.sha256(pg_catalog.convert_to(%s, ''UTF8'')) as hash from countersign_rows) '
       || 'select pg_catalog.count(*) as affected, pg_catalog.sha256(coalesce(pg_catalog.string_agg(hash, '''' order by hash), '''')) as digest, '
       || 'pg_catalog.array_agg(coalesce(key, ''row '' || pg_catalog.left(pg_catalog.encode(hash, ''hex''), 12)) || ''|'' || pg_catalog.left(pg_catalog.encode(hash, ''hex''), 16)) as marks, '
-      -- by hash, so that whoever words the statement cannot choose which rows the human sees
-      || '(select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(key, pg_catalog.to_jsonb(before), pg_catalog.to_jsonb(after))) from (select * from countersign_hashed order by hash limit %s) as countersign_sample) as sample '
+      -- by a hash that whoever words the statement does not know, of the key rather than of values that are theirs to choose
+      || '(select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(key, pg_catalog.to_jsonb(before), pg_catalog.to_jsonb(after))) from (select * from countersign_hashed order by pg_catalog.hashtextextended(coalesce(key, pg_catalog.encode(hash, ''hex'')), %s) limit %s) as countersign_sample) as sample '
       || 'from countersign_hashed',
     v_rows,
     coalesce(countersign_data.key_sql(p_plan.relation, case p_plan.kind when 'insert' then 'after' else 'before' end, v_whole), 'null::text'),
@@ -65,7 +65,7 @@ begin
       case when cardinality(v_compared) > 0 and p_plan.kind <> 'delete'
            then (select 'row(' || string_agg(countersign_data.image_column('after', c, v_whole), ', ') || ')::text' from unnest(v_compared) c)
            when p_plan.kind = 'insert' then '''''' end),
-    least(countersign_data.policy_number('sample_rows', p_plan.relation), 100));
+    (select s.sample_seed from countersign_data.setting s), least(countersign_data.policy_number('sample_rows', p_plan.relation), 100));
 end
 $$;
 comment on function countersign_data.dml_sql(countersign_data.plan, bigint) is 'SQL of a write: the read-only probe that counts up to the cap, and the statement that runs, counts, samples and hashes in one pass.';

@@ -8,6 +8,7 @@ declare
   v_reasons text[] := '{}';
   v_effects constant jsonb := case p_plan.kind when 'migration' then p_plan.effects->'effects' else p_plan.effects end;
   v_row record;
+  v_rejection countersign_data.tombstone;
   v_spent bigint;
   v_budget bigint;
 begin
@@ -46,11 +47,10 @@ begin
     end loop;
   end if;
 
-  for v_row in
-    select t.rejected_by, t.ts, t.reason from countersign_data.tombstone t where t.fingerprint = p_plan.fingerprint order by t.ts desc limit 1
-  loop
-    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_row.rejected_by, to_char(v_row.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || left(v_row.reason, 200), ''));
-  end loop;
+  v_rejection := countersign_data.rejection_of_like(p_plan, '-infinity');
+  if v_rejection.plan_token is not null then
+    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_rejection.rejected_by, to_char(v_rejection.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || left(v_rejection.reason, 200), ''));
+  end if;
 
   -- many small plans are one large one; the lock makes concurrent previews of a login be judged one after the other
   if v_reasons = '{}' then
@@ -63,7 +63,15 @@ begin
     select coalesce(sum(q.total_rows), 0) into v_spent
     from countersign_data.plan q
     where q.login = session_user and q.gate = '{}' and q.total_rows > 0
-      and ((q.state in ('executing', 'executed', 'undone') and q.created_at > clock_timestamp() - interval '1 hour') or (q.state = 'previewed' and q.expires_at > clock_timestamp()));
+      and ((q.state in ('executing', 'executed', 'undone') and q.created_at > clock_timestamp() - interval '1 hour' - countersign_data.policy_value('plan_ttl', coalesce(p_plan.relation, 0))::interval)
+        or (q.state = 'previewed' and q.expires_at > clock_timestamp()));
+    -- a plan whose time is over, but whose row is held, may be executed in a transaction that has not ended
+    with overdue as (
+      select q.token, q.total_rows from countersign_data.plan q
+      where q.login = session_user and q.gate = '{}' and q.total_rows > 0 and q.state = 'previewed'
+        and q.expires_at <= clock_timestamp() and q.created_at > clock_timestamp() - interval '2 hours'),
+    free as (select q.total_rows from countersign_data.plan q where q.token in (select token from overdue) for update skip locked)
+    select v_spent + coalesce((select sum(total_rows) from overdue), 0) - coalesce((select sum(total_rows) from free), 0) into v_spent;
     if v_spent + p_plan.total_rows > v_budget then
       v_reasons := v_reasons || format('%s already changed or may change %s rows without a human within the hour; with these it would pass %s.', session_user, v_spent, v_budget);
     end if;

@@ -11,16 +11,12 @@ declare
   v_files jsonb;
   v_hidden text;
   v_reached boolean := false;
-  v_timeout numeric;
-  v_limit bigint;
   v_own_limit text;
 begin
   select jsonb_agg(jsonb_build_array(f.kind, f.object, f.fact)) into v_before from countersign_data.catalog_facts() f;
   select jsonb_object_agg(c.oid::text, c.relfilenode) into v_files from pg_class c where c.relkind in ('r', 'm', 'S');
   v_counters := countersign_data.row_counters();
-  v_timeout := extract(epoch from current_setting('statement_timeout')::interval) * 1000;
-  v_limit := countersign_data.policy_milliseconds('statement_timeout', 0);
-  v_own_limit := countersign_data.limit_transaction(case when v_timeout = 0 or v_timeout > v_limit then v_limit || 'ms' end);
+  v_own_limit := countersign_data.limit_transaction(0);
   begin
     perform countersign_exec.run_ddl(p_statement);
 
@@ -61,7 +57,7 @@ begin
         error_message := case when v_hidden is null then error_message else format('It failed; why is not said, since agents may not read %s.', v_hidden) end;
       end if;
   end;
-  perform countersign_data.limit_transaction(v_own_limit);
+  perform countersign_data.set_transaction_limit(v_own_limit);
 end
 $$;
 comment on function countersign_data.measure_migration(text, jsonb) is 'Runs DDL and reads what it did from the catalogs; rolled back unless it equals what is expected.';

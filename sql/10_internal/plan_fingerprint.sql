@@ -8,7 +8,9 @@ as $$
 begin
   return sha256(convert_to(concat_ws(E'\n', p_plan.kind,
     (select string_agg(left(t.kind, 1) || t.token, E'\x1f' order by t.place) from countersign_data.statement_tokens(p_plan.statement) t where t.kind <> 'comment'),
-    p_plan.params::text), 'UTF8'));
+    -- true and "true", 1 and "1" are bound alike
+    (select jsonb_agg(case when jsonb_typeof(p.value) in ('array', 'object') then p.value else to_jsonb(p.value #>> '{}') end order by p.ordinality)
+     from jsonb_array_elements(p_plan.params) with ordinality p)::text), 'UTF8'));
 end
 $$;
 comment on function countersign_data.plan_fingerprint(countersign_data.plan) is 'sha256 of what a plan proposes, the same for statements that differ in white space, comments or the case of names only.';

@@ -9,9 +9,11 @@ declare
   v_call countersign_data.event;
   v_refusal countersign.outcome;
   v_sql record;
+  v_reached record;
   v_run record;
   v_checked record;
   v_cap bigint;
+  v_own_limit text;
   v_answer countersign.outcome;
 begin
   p_plan.relation := countersign_data.find_relation(p_table);
@@ -29,8 +31,13 @@ begin
   v_sql := countersign_data.dml_sql(p_plan, v_cap);
   p_plan.run_probe := v_sql.probe;
   p_plan.run_statement := v_sql.statement;
+  v_reached := countersign_data.reached_sql(p_plan, v_cap);
+  p_plan.run_lock := v_reached.lock;
+  p_plan.run_reached := v_reached.reached;
   perform set_config('lock_timeout', countersign_data.preview_lock_timeout(p_plan.relation), true);
-  v_run := countersign_exec.run_dml(v_sql.probe, v_sql.statement, countersign_data.bound_params(p_plan), v_cap, null, null);
+  v_own_limit := countersign_data.limit_transaction(p_plan.relation);
+  v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_lock, p_plan.run_reached, p_plan.run_statement, countersign_data.bound_params(p_plan), v_cap, null, null);
+  perform countersign_data.set_transaction_limit(v_own_limit);
   v_call.duration_ms := extract(milliseconds from clock_timestamp() - v_started)::integer;
   v_call.preview_rows := v_run.affected;
 
@@ -51,7 +58,7 @@ begin
   p_plan.total_rows := countersign_data.effects_total(v_run.effects);
   p_plan.digest := v_run.digest;
   p_plan.row_marks := v_run.marks;
-  p_plan.shown := countersign_data.dml_shown(p_plan, v_run.sample);
+  p_plan.shown := countersign_data.dml_shown(p_plan, v_run.sample, v_run.reached);
   if v_checked.mark is not null then
     perform countersign_data.remember_condition(p_plan.relation, p_plan.where_sql, v_checked.mark);
   end if;

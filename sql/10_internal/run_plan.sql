@@ -6,6 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run record;
+  v_own_limit text;
 begin
   perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', coalesce(p_plan.relation, 0)) || 'ms', true);
   may_retry := false;
@@ -22,8 +23,10 @@ begin
       may_retry := true;
       return;
     end if;
-    v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_statement, countersign_data.bound_params(p_plan),
+    v_own_limit := countersign_data.limit_transaction(p_plan.relation);
+    v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_lock, p_plan.run_reached, p_plan.run_statement, countersign_data.bound_params(p_plan),
                                       countersign_data.policy_number('hard_max_rows', p_plan.relation), p_plan.digest, p_plan.effects);
+    perform countersign_data.set_transaction_limit(v_own_limit);
     affected := v_run.affected;
   end if;
 

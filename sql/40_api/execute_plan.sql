@@ -54,6 +54,10 @@ begin
       'statement or params differ from what was previewed. Nothing was executed.',
       'Pass statement and params exactly as the preview answered them; for another statement preview again.',
       jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state, 'previewed', jsonb_build_object('statement', v_plan.statement, 'params', v_plan.params))));
+  end if;
+  v_refusal := countersign_data.check_rejection(v_plan);
+  if v_refusal.code is not null then
+    return countersign_data.record_refusal(v_call, v_refusal);
   elsif v_plan.state = 'awaiting_approval' then
     return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('AWAITING_APPROVAL', 'A human has not decided yet.',
       'Call execute_plan again with the same arguments; it waits for the decision. Tell the human how to decide: ' || (countersign_data.plan_shown(v_plan)->'approval'->>'cli'),

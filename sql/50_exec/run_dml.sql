@@ -8,8 +8,8 @@
 -- Results travel in variables, never in the exception: a trigger may raise the same SQLSTATE, so the handler believes
 -- only the flag that was set just before raising (D010).
 create or replace function countersign_exec.run_dml(
-  p_probe text, p_statement text, p_params jsonb, p_cap bigint, p_expected_digest bytea, p_expected_effects jsonb,
-  out affected bigint, out digest bytea, out marks text[], out sample jsonb, out effects jsonb,
+  p_probe text, p_lock text, p_reached text, p_statement text, p_params jsonb, p_cap bigint, p_expected_digest bytea, p_expected_effects jsonb,
+  out affected bigint, out digest bytea, out marks text[], out sample jsonb, out reached jsonb, out effects jsonb,
   out verdict text, out error_state text, out error_message text, out truncated text)
 language plpgsql
 security definer
@@ -38,6 +38,9 @@ declare
   v_has_triggers boolean;
   v_locked oid[] := '{}';
   v_reached boolean := false;
+  v_before_sql text;
+  v_reached_hashes bytea := '';
+  v_reached_marks text[] := '{}';
 begin
   begin
     -- 1. bind: Postgres infers the parameters' types, then each value is written as a literal of that type
@@ -99,13 +102,37 @@ begin
           v_locked := array(select l.relation from pg_catalog.pg_locks l
                             where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock');
         end if;
-        for v_row in execute 'execute ' || v_run || case when pg_catalog.cardinality(v_args) = 0 then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
-          affected := v_row.affected;
-          digest := v_row.digest;
-          marks := v_row.marks;
-          sample := v_row.sample;
-        end loop;
-        set constraints all immediate;
+        -- two statements, so that the second one's snapshot is younger than the locks
+        reached := '[]';
+        if p_lock is not null then
+          foreach v_before_sql in array array[p_lock, p_reached] loop
+            execute 'prepare ' || v_run || '_before as ' || v_before_sql;
+            select pg_catalog.cardinality(s.parameter_types) into v_used from pg_catalog.pg_prepared_statements s where s.name = v_run || '_before';
+            for v_row in execute 'execute ' || v_run || '_before' || case when v_used > 0
+                then '(' || pg_catalog.array_to_string(v_args[1:v_used], ', ') || ')' else '' end loop
+              exit when v_before_sql = p_lock;
+              continue when v_row.rows = 0;
+              reached := reached || pg_catalog.jsonb_build_object('relation', v_row.relation, 'rows', v_row.rows, 'sample', v_row.sample);
+              v_reached_hashes := v_reached_hashes || pg_catalog.sha256(v_row.hashes);
+              v_reached_marks := v_reached_marks || v_row.marks;
+              if v_row.rows > p_cap then
+                affected := v_row.rows;
+                verdict := 'over_cap';
+              end if;
+            end loop;
+            execute 'deallocate ' || v_run || '_before';
+          end loop;
+        end if;
+
+        if verdict is null then
+          for v_row in execute 'execute ' || v_run || case when pg_catalog.cardinality(v_args) = 0 then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
+            affected := v_row.affected;
+            digest := case when v_reached_hashes = '' then v_row.digest else pg_catalog.sha256(v_row.digest || v_reached_hashes) end;
+            marks := v_row.marks || v_reached_marks;
+            sample := v_row.sample;
+          end loop;
+          set constraints all immediate;
+        end if;
 
         select coalesce(pg_catalog.jsonb_object_agg(x.oid::text, pg_catalog.jsonb_build_array(x.i, x.u, x.d)), '{}') into effects
         from (select c.oid,
@@ -120,7 +147,7 @@ begin
         where v_has_triggers and l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock' and l.granted
           and l.relation <> all (v_locked);
 
-        verdict := case when v_preview or (digest = p_expected_digest and effects = p_expected_effects and truncated is null) then 'done'
+        verdict := case when verdict is not null then verdict when v_preview or (digest = p_expected_digest and effects = p_expected_effects and truncated is null) then 'done'
                         when digest <> p_expected_digest then 'rowset_changed' else 'effects_changed' end;
         v_reached := true;
         if v_preview or verdict <> 'done' or truncated is not null then
@@ -136,10 +163,10 @@ begin
   end;
 
   -- what is still there: an error came before one of them, or a trigger forgot them
-  for v_row in select s.name from pg_catalog.pg_prepared_statements s where s.name in (v_run, v_run || '_probe') loop
+  for v_row in select s.name from pg_catalog.pg_prepared_statements s where s.name in (v_run, v_run || '_probe', v_run || '_before') loop
     execute 'deallocate ' || v_row.name;
   end loop;
 end
 $$;
-comment on function countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb) is
+comment on function countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb) is
   'Runs one write as countersign_writer and measures it. Without an expected digest it is rolled back (preview); with one it stays only if digest and effects are equal. verdict: done, over_cap, rowset_changed, effects_changed, parameters, error.';
