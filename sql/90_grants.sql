@@ -1,18 +1,35 @@
 -- The security design of Countersign, whole. First everything is taken back, then every grant of the system is listed.
 -- Nothing outside this file grants a right on a Countersign object.
 
-revoke all on schema countersign, countersign_data, countersign_exec, countersign_scratch
-  from public, countersign_engine, countersign_writer, countersign_migrator, countersign_analyst,
-       countersign_agent, countersign_reader, countersign_approver, countersign_auditor;
-revoke all on all tables in schema countersign, countersign_data
-  from public, countersign_engine, countersign_writer, countersign_migrator, countersign_analyst,
-       countersign_agent, countersign_reader, countersign_approver, countersign_auditor;
-revoke all on all sequences in schema countersign_data
-  from public, countersign_engine, countersign_writer, countersign_migrator, countersign_analyst,
-       countersign_agent, countersign_reader, countersign_approver, countersign_auditor;
-revoke all on all functions in schema countersign, countersign_data, countersign_exec
-  from public, countersign_engine, countersign_writer, countersign_migrator, countersign_analyst,
-       countersign_agent, countersign_reader, countersign_approver, countersign_auditor;
+do $$
+declare
+  v_revokes text[];
+  v_revoke text;
+begin
+  -- from whoever has one, by whatever hand it came there: a grant that is not below is no part of the design
+  with held as (
+    select 'schema' as kind, quote_ident(n.nspname) as name, a.grantee, null as columns
+    from pg_namespace n, aclexplode(n.nspacl) a
+    where n.nspname in ('countersign', 'countersign_data', 'countersign_exec', 'countersign_scratch') and a.grantee <> n.nspowner
+    union
+    select case c.relkind when 'S' then 'sequence' else 'table' end, c.oid::regclass::text, a.grantee, null
+    from pg_class c, aclexplode(c.relacl) a
+    where c.relnamespace in ('countersign'::regnamespace, 'countersign_data'::regnamespace) and c.relkind in ('r', 'v', 'S') and a.grantee <> c.relowner
+    union
+    select 'table', c.oid::regclass::text, x.grantee, quote_ident(a.attname)
+    from pg_attribute a join pg_class c on c.oid = a.attrelid, aclexplode(a.attacl) x
+    where c.relnamespace in ('countersign'::regnamespace, 'countersign_data'::regnamespace) and a.attnum > 0 and not a.attisdropped and x.grantee <> c.relowner
+    union
+    select 'routine', p.oid::regprocedure::text, a.grantee, null
+    from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+    where p.pronamespace in ('countersign'::regnamespace, 'countersign_data'::regnamespace, 'countersign_exec'::regnamespace) and a.grantee <> p.proowner)
+  select array_agg(format('revoke all%s on %s %s from %s', ' (' || h.columns || ')', h.kind, h.name, case h.grantee when 0 then 'public' else h.grantee::regrole::text end)) into v_revokes
+  from held h;
+  foreach v_revoke in array coalesce(v_revokes, '{}') loop
+    execute v_revoke;
+  end loop;
+end
+$$;
 
 -- The engine decides. Truth is INSERT-only, even for it; of a plan it may change the state and nothing else.
 grant usage on schema countersign, countersign_data, countersign_exec to countersign_engine;

@@ -24,7 +24,9 @@ begin
   v_call.caller_id := null;
   v_call.approved_by := session_user;
   if v_refusal.code is not null then
-    v_refusal.hint := coalesce(countersign_data.hint_for_human(v_refusal.code, v_call.channel, p_token), v_refusal.hint);
+    if v_refusal.code = 'UNKNOWN_TOKEN' then  -- a plan that is held names who holds it
+      v_refusal.hint := countersign_data.hint_for_human(v_refusal.code, v_call.channel, p_token);
+    end if;
     return countersign_data.record_refusal(v_call, v_refusal);
   end if;
 

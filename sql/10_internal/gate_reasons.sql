@@ -6,7 +6,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_reasons text[] := '{}';
-  v_effects constant jsonb := case p_plan.kind when 'migration' then p_plan.effects->'effects' else p_plan.effects end;
   v_row record;
   v_rejection countersign_data.tombstone;
   v_spent bigint;
@@ -16,21 +15,7 @@ begin
     v_reasons := v_reasons || 'Migrations always wait for a human.'::text;
   end if;
 
-  for v_row in
-    select x.*
-    from (select w.*, countersign_data.policy_number('approval_required_above_rows', w.relation) as line
-          from (select p_plan.relation, p_plan.total_rows as rows, true as whole
-                union all
-                select e.key::oid, (e.value->>0)::bigint + (e.value->>1)::bigint + (e.value->>2)::bigint, false from jsonb_each(v_effects) e
-                where e.key <> p_plan.relation::text) w) x
-    where x.rows > x.line
-    order by x.whole desc, x.rows desc
-    limit 1
-  loop
-    v_reasons := v_reasons || case
-      when v_row.whole then format('It changes %s rows in all tables together; more than %s wait for a human.', v_row.rows, v_row.line)
-      else format('It changes %s rows of %s; more than %s wait for a human there.', v_row.rows, countersign_data.qualified_name(v_row.relation), v_row.line) end;
-  end loop;
+  v_reasons := array_remove(v_reasons || countersign_data.line_passed(p_plan), null);
 
   for v_row in
     select e.value->>'table' as name from jsonb_array_elements(p_plan.shown->'effects') e where not (e.value->>'writable')::boolean

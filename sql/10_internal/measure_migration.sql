@@ -9,12 +9,17 @@ declare
   v_before jsonb;
   v_counters jsonb;
   v_files jsonb;
+  v_names jsonb;
   v_hidden text;
   v_reached boolean := false;
   v_own_limit text;
 begin
   select jsonb_agg(jsonb_build_array(f.kind, f.object, f.fact)) into v_before from countersign_data.catalog_facts() f;
   select jsonb_object_agg(c.oid::text, c.relfilenode) into v_files from pg_class c where c.relkind in ('r', 'm', 'S');
+  -- an index goes by the name of its table
+  select jsonb_object_agg(c.oid::text, countersign_data.qualified_name(coalesce(i.indrelid, c.oid))) into v_names
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_index i on i.indexrelid = c.oid
+  where c.relkind in ('r', 'p', 'm', 'v', 'i', 'I') and n.nspname !~ '^(pg_|countersign(_data|_exec|_scratch)?$)' and n.nspname <> 'information_schema';
   v_counters := countersign_data.row_counters();
   v_own_limit := countersign_data.limit_transaction(0);
   begin
@@ -29,12 +34,13 @@ begin
     select jsonb_build_object(
       'added', (select coalesce(jsonb_agg(jsonb_build_array(kind, object, fact) order by kind, object, fact), '[]') from added),
       'removed', (select coalesce(jsonb_agg(jsonb_build_array(kind, object, fact) order by kind, object, fact), '[]') from removed),
+      -- by the names from before: what is dropped has no row left, and what is renamed has another name
       'locks', (select coalesce(jsonb_agg(jsonb_build_object('table', l.name, 'mode', l.mode) order by l.name, l.mode), '[]')
-                from (select distinct countersign_data.qualified_name(l.relation) as name, l.mode
-                      from pg_locks l join pg_class c on c.oid = l.relation
-                      where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted and c.relkind in ('r', 'p', 'm', 'v')
-                        and l.mode not in ('AccessShareLock', 'RowExclusiveLock', 'RowShareLock')
-                        and c.relnamespace::regnamespace::text !~ '^(pg_|countersign(_data|_exec|_scratch)?$)') l),
+                from (select distinct coalesce(v_names->>l.relation::text, (select countersign_data.qualified_name(c.oid) from pg_class c
+                          where c.oid = l.relation and c.relkind in ('r', 'p', 'm', 'v') and c.relnamespace::regnamespace::text !~ '^(pg_|countersign(_data|_exec|_scratch)?$)')) as name, l.mode
+                      from pg_locks l
+                      where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted and l.mode not in ('AccessShareLock', 'RowExclusiveLock', 'RowShareLock')) l
+                where l.name is not null),
       'rewrites', (select coalesce(jsonb_agg(countersign_data.qualified_name(c.oid) order by countersign_data.qualified_name(c.oid)), '[]')
                    from pg_class c where v_files ? c.oid::text and c.relkind in ('r', 'm', 'S') and c.relnamespace::regnamespace::text !~ '^(pg_|countersign(_data|_exec|_scratch)?$)'
                      and (v_files->>c.oid::text)::oid <> c.relfilenode),

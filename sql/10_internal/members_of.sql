@@ -7,7 +7,8 @@ as $$
   -- membership that gives none of its rights, only their administration: that one does not count.
   with recursive effective as (
     select m.roleid, m.member from pg_auth_members m
-    where coalesce((to_jsonb(m)->>'inherit_option')::boolean, true) or coalesce((to_jsonb(m)->>'set_option')::boolean, true)
+    -- before 16 a login may make others members of itself: that makes nobody an agent, or an agent could disqualify every human
+    where m.grantor <> m.roleid and (coalesce((to_jsonb(m)->>'inherit_option')::boolean, true) or coalesce((to_jsonb(m)->>'set_option')::boolean, true))
   ), member as (
     select m.member from effective m where m.roleid = (select r.oid from pg_roles r where r.rolname = p_group)
     union

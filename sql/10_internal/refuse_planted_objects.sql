@@ -9,7 +9,11 @@ as $$
 begin
   if exists (
     select from pg_roles r join pg_shdepend s on s.refclassid = 'pg_authid'::regclass and s.refobjid = r.oid
-    where pg_has_role(session_user, r.oid, 'member') and s.deptype = 'o'
+    where s.deptype = 'o'
+      and (pg_has_role(session_user, r.oid, 'member')
+        -- code of whoever else works for the same agents: its reader's login
+        or (not r.rolsuper and s.classid in ('pg_proc'::regclass, 'pg_operator'::regclass)
+          and (pg_has_role(r.oid, 'countersign_reader', 'usage') or pg_has_role(r.oid, 'countersign_agent', 'usage'))))
       and s.dbid = (select d.oid from pg_database d where d.datname = current_database())
       and not (select u.rolsuper from pg_roles u where u.rolname = session_user)
       -- what another session keeps in its temporary schema is out of this one's sight
@@ -19,7 +23,7 @@ begin
             when 'pg_proc'::regclass then (select p.pronamespace from pg_proc p where p.oid = s.objid)
             when 'pg_operator'::regclass then (select o.oprnamespace from pg_operator o where o.oid = s.objid) end, 0)
           <> all (select n.oid from pg_namespace n where n.nspname ~ '^pg_temp_' and n.oid <> pg_my_temp_schema())) then
-    raise exception '% owns objects in this database, so agent SQL cannot be told from its own code', session_user
+    raise exception '%, or another agent''s or reader''s login, owns objects in this database, so agent SQL cannot be told from its own code', session_user
       using errcode = 'insufficient_privilege', hint = 'Drop them (temporary ones too: discard temp), and see countersign doctor for where agents may create.';
   end if;
 end

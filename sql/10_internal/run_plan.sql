@@ -11,6 +11,10 @@ begin
   perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', coalesce(p_plan.relation, 0)) || 'ms', true);
   may_retry := false;
   if p_plan.kind = 'migration' then
+    refusal := countersign_data.check_rows_lost(p_plan);
+    if refusal.code is not null then
+      return;
+    end if;
     v_run := countersign_data.measure_migration(p_plan.statement, p_plan.effects);
     affected := 0;
   elsif countersign_data.qualified_name(p_plan.relation) is distinct from p_plan.target then
@@ -19,6 +23,10 @@ begin
   else
     -- the cap may have been lowered since the preview
     refusal := countersign_data.check_cap(p_plan.relation, p_plan.effects);
+    -- and so may the line at which a human is asked
+    if refusal.code is null and p_plan.gate = '{}' and countersign_data.line_passed(p_plan) is not null then
+      refusal := countersign_data.outcome_refused('AWAITING_APPROVAL', 'The policy changed since the preview. ' || countersign_data.line_passed(p_plan), 'Preview again: that plan waits for a human.');
+    end if;
     if refusal.code is not null then
       may_retry := true;
       return;
@@ -43,9 +51,10 @@ begin
       'Preview again; changed names the rows.', jsonb_build_object('changed', countersign_data.rows_that_differ(p_plan.row_marks, v_run.marks)));
   elsif v_run.verdict <> 'done' then
     -- not one expression with the figures below: a migration's record has no such field, and naming it raises
-    refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', 'The statement would now do something else than was previewed. Nothing was changed.', 'Preview again.');
+    refusal := countersign_data.outcome_refused('EFFECTS_CHANGED', 'The statement would now do something else than was previewed, to these or to other rows that it reaches. Nothing was changed.', 'Preview again.');
     if p_plan.kind <> 'migration' then
-      refusal.detail := jsonb_build_object('previewed', p_plan.shown->'effects', 'found', countersign_data.effects_shown(v_run.effects));
+      refusal.detail := jsonb_build_object('previewed', p_plan.shown->'effects', 'found', countersign_data.effects_shown(v_run.effects),
+        'changed', countersign_data.rows_that_differ(p_plan.row_marks, v_run.marks));
     end if;
   end if;
 end

@@ -11,7 +11,7 @@ declare
 begin
   for v_char in
     select distinct m[1]
-    from regexp_matches(p_text, U&'([\0001-\0008\000B-\001F\007F-\009F\00AD\061C\115F\1160\17B4\17B5\180E\200B-\200F\2028-\202F\205F-\206F\3164\FE00-\FE0F\FEFF\FFA0\FFF9-\FFFB\+0E0001-\+0E007F])', 'g') as m
+    from regexp_matches(p_text, U&'([\0001-\0008\000B-\001F\007F-\009F\00AD\034F\061C\115F\1160\17B4\17B5\180B-\180F\200B-\200F\2028-\202F\205F-\206F\2800\3164\FE00-\FE0F\FEFF\FFA0\FFF0-\FFFB\+01BCA0-\+01BCA3\+01D173-\+01D17A\+0E0000-\+0E0FFF])', 'g') as m
   loop
     v_out := replace(v_out, v_char, '\u{' || upper(to_hex(ascii(v_char))) || '}');
   end loop;

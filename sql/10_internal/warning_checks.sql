@@ -67,6 +67,12 @@ as $$
     (select string_agg(distinct split_part(c, '=', 1), ', ') from pg_db_role_setting s, unnest(s.setconfig) c where split_part(c, '=', 1) ~ '\.' and split_part(c, '=', 1) ~* 'secret|password|token|jwt|key'),
     'Every login can read them in pg_db_role_setting: move secrets out of ALTER DATABASE … SET.'
   union all
+  select 'no row security policy names a group that agents log in to', 'warning',
+    -- DROP OWNED BY a role drops policies that name it, and a member of the role may run it
+    (select string_agg(format('%s on %s', p.polname, countersign_data.qualified_name(p.polrelid)), ', ') from pg_policy p
+     where p.polroles && (select array_agg(g.oid) from guarded g where g.rolname not in ('countersign_writer', 'countersign_migrator', 'countersign_analyst'))),
+    'create policy … to public using (not pg_has_role(current_user, ''countersign_reader'', ''usage'') or …): a policy to public cannot be dropped by its readers'
+  union all
   select 'some tables are readable', 'warning',
     case when not exists (select from pg_class c join app n on n.oid = c.relnamespace where c.relkind in ('r', 'p', 'v', 'm') and has_any_column_privilege('countersign_reader', c.oid, 'SELECT'))
          then 'agents may read no table yet' end,

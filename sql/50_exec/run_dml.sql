@@ -33,7 +33,8 @@ declare
   v_types pg_catalog.regtype[];
   v_args text[] := '{}';
   v_arg text;
-  v_used integer;
+  v_signature text := '';
+  v_call text := '';
   v_before jsonb;
   v_has_triggers boolean;
   v_locked oid[] := '{}';
@@ -63,15 +64,18 @@ begin
       end if;
       v_args := pg_catalog.array_append(v_args, pg_catalog.quote_nullable(v_arg));
     end loop;
+    -- with their types named, the statements beside it take all parameters, those they have no use for too
+    if v_args <> '{}' then
+      v_signature := '(' || pg_catalog.array_to_string(v_types, ', ') || ')';
+      v_call := '(' || pg_catalog.array_to_string(v_args, ', ') || ')';
+    end if;
 
     -- 2. probe: count up to the cap in a read-only subtransaction: no lock, no WAL, and a predicate that writes is caught
     if p_probe is not null then
-      execute 'prepare ' || v_run || '_probe as ' || p_probe;
-      select pg_catalog.cardinality(s.parameter_types) into v_used from pg_catalog.pg_prepared_statements s where s.name = v_run || '_probe';
+      execute 'prepare ' || v_run || '_probe' || v_signature || ' as ' || p_probe;
       begin
         set local transaction_read_only = on;
-        for v_row in execute 'execute ' || v_run || '_probe' || case when v_used > 0
-            then '(' || pg_catalog.array_to_string(v_args[1:v_used], ', ') || ')' else '' end loop
+        for v_row in execute 'execute ' || v_run || '_probe' || v_call loop
           affected := v_row.n;
         end loop;
         v_reached := true;
@@ -106,14 +110,12 @@ begin
         reached := '[]';
         if p_lock is not null then
           foreach v_before_sql in array array[p_lock, p_reached] loop
-            execute 'prepare ' || v_run || '_before as ' || v_before_sql;
-            select pg_catalog.cardinality(s.parameter_types) into v_used from pg_catalog.pg_prepared_statements s where s.name = v_run || '_before';
-            for v_row in execute 'execute ' || v_run || '_before' || case when v_used > 0
-                then '(' || pg_catalog.array_to_string(v_args[1:v_used], ', ') || ')' else '' end loop
+            execute 'prepare ' || v_run || '_before' || v_signature || ' as ' || v_before_sql;
+            for v_row in execute 'execute ' || v_run || '_before' || v_call loop
               exit when v_before_sql = p_lock;
               continue when v_row.rows = 0;
               reached := reached || pg_catalog.jsonb_build_object('relation', v_row.relation, 'rows', v_row.rows, 'sample', v_row.sample);
-              v_reached_hashes := v_reached_hashes || pg_catalog.sha256(v_row.hashes);
+              v_reached_hashes := pg_catalog.sha256(v_reached_hashes || v_row.hashes);
               v_reached_marks := v_reached_marks || v_row.marks;
               if v_row.rows > p_cap then
                 affected := v_row.rows;
@@ -125,9 +127,9 @@ begin
         end if;
 
         if verdict is null then
-          for v_row in execute 'execute ' || v_run || case when pg_catalog.cardinality(v_args) = 0 then '' else '(' || pg_catalog.array_to_string(v_args, ', ') || ')' end loop
+          for v_row in execute 'execute ' || v_run || v_call loop
             affected := v_row.affected;
-            digest := case when v_reached_hashes = '' then v_row.digest else pg_catalog.sha256(v_row.digest || v_reached_hashes) end;
+            digest := v_row.digest || v_reached_hashes;
             marks := v_row.marks || v_reached_marks;
             sample := v_row.sample;
           end loop;
@@ -148,7 +150,7 @@ begin
           and l.relation <> all (v_locked);
 
         verdict := case when verdict is not null then verdict when v_preview or (digest = p_expected_digest and effects = p_expected_effects and truncated is null) then 'done'
-                        when digest <> p_expected_digest then 'rowset_changed' else 'effects_changed' end;
+                        when pg_catalog.substr(digest, 1, 32) <> pg_catalog.substr(p_expected_digest, 1, 32) then 'rowset_changed' else 'effects_changed' end;
         v_reached := true;
         if v_preview or verdict <> 'done' or truncated is not null then
           raise exception using errcode = 'CSRB0';

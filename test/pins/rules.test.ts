@@ -108,7 +108,7 @@ describe('the folder', () => {
   });
 
   test('keeps functions to a size that one reads in one go', () => {
-    const long = files.filter((file) => readFileSync(join(root, 'sql', file), 'utf8').split('\n').length > 160);
+    const long = files.filter((file) => readFileSync(join(root, 'sql', file), 'utf8').split('\n').length > 180);
     expect(long).toEqual([]);
   });
 });

@@ -20,6 +20,8 @@ export interface Detail {
   gate: string[];
   sample_rows: Row[];
   changes: Array<{ key: string | null; before: Row | null; after: Row | null }>;
+  reached: Array<{ table: string; rows: number; sample_rows: Row[] }>;
+  compared_by_count_only: string[];
   undo: { kind: string; why: string };
   triggers: Array<{ table: string; trigger: string; function: string; may_reach_outside: boolean }>;
   expires_at: string;

@@ -98,6 +98,55 @@ describe('cascades', () => {
     expect(outcome).toMatchObject({ ok: false, code: 'EFFECTS_CHANGED', detail: { status: 'stale' } });
     expect(await one(db, 'select count(*) from customers where id = 61')).toBe('1');
   });
+
+  test('other rows under the cascade, as many as were previewed: nothing is done, and they are named', async () => {
+    await owner.query('insert into customers values (9001, \'test tenant\'), (9002, \'a real customer\')');
+    await owner.query('insert into orders (id, customer_id, status) values (9001, 9001, \'junk\'), (9002, 9002, \'dear\')');
+    const preview = accepted(await previewDelete(agent, 'customers', 'id = 9001'));
+    expect(preview.detail.reached).toEqual([{ table: 'public.orders', rows: 1, sample_rows: [expect.objectContaining({ id: '9001', status: 'junk' })] }]);
+    await owner.query('update orders set customer_id = 18003 - customer_id where id > 9000');
+    expect(await execute(agent, preview)).toMatchObject({
+      ok: false, code: 'EFFECTS_CHANGED', detail: { status: 'stale', changed: { added: ['public.orders id=9002'], gone: ['public.orders id=9001'] } },
+    });
+    expect(await one(db, 'select count(*) from orders where id > 9000')).toBe('2');
+    await owner.query('delete from customers where id > 9000');
+  });
+
+  test('rows deeper down and in a table that refers to itself are compared, too; what agents may not read by count, and it is said', async () => {
+    await owner.query('insert into customers values (9003, \'x\'); insert into orders (id, customer_id) values (9003, 9003); insert into order_items (id, order_id, sku) values (9003, 9003, \'a\')');
+    const deep = accepted(await previewDelete(agent, 'customers', 'id = 9003'));
+    expect(deep.detail.reached.map((reached) => `${reached.table} ${reached.rows}`)).toEqual(['public.orders 1', 'public.order_items 1']);
+    expect(deep.detail.compared_by_count_only).toEqual([]);
+    await owner.query('update order_items set sku = \'b\' where id = 9003');
+    expect(await execute(agent, deep)).toMatchObject({ ok: false, code: 'EFFECTS_CHANGED', detail: { changed: { altered: ['public.order_items id=9003'] } } });
+
+    await owner.query('create table tree (id integer primary key, up integer references tree on delete cascade, note text); insert into tree select g, nullif(g - 1, 0), \'n\' from generate_series(1, 5) g');
+    await allow(db, 'tree');
+    const tree = accepted(await previewDelete(agent, 'tree', 'id = 1'));
+    expect(tree.detail.reached.map((reached) => reached.rows)).toEqual([1, 1, 1, 1]);
+    await owner.query('update tree set note = \'m\' where id = 5');
+    expect(await execute(agent, tree)).toMatchObject({ ok: false, code: 'EFFECTS_CHANGED', detail: { changed: { altered: ['public.tree id=5'] } } });
+
+    await owner.query('create table unseen (customer_id bigint references customers on delete cascade); insert into unseen values (9003)');
+    expect(accepted(await previewDelete(agent, 'customers', 'id = 9003')).detail.compared_by_count_only).toEqual(['public.unseen']);
+    await owner.query('drop table unseen; delete from customers where id > 9000');
+  });
+
+  test('more rows under the cascade than the cap: refused before any is touched', async () => {
+    await setPolicy(db, 'hard_max_rows', '100', 'table:customers');
+    expect(await previewDelete(agent, 'customers', 'id between 100 and 150')).toMatchObject({ ok: false, code: 'HARD_MAX_ROWS_EXCEEDED', detail: { rows_at_least: 101 } });
+    await setPolicy(db, 'hard_max_rows', null, 'table:customers');
+  });
+
+  test('rows that a new key reaches are compared as well', async () => {
+    await owner.query('insert into customers values (9004, \'x\'); insert into orders (id, customer_id) values (9004, 9004)');
+    const rekey = accepted(await previewUpdate(agent, 'customers', { id: 9005 }, 'id = $1', [9004]));
+    expect(rekey.detail.reached).toMatchObject([{ table: 'public.orders', rows: 1 }]);
+    await owner.query('update orders set status = \'paid\' where id = 9004');
+    expect(await execute(agent, rekey)).toMatchObject({ ok: false, code: 'EFFECTS_CHANGED' });
+    expect(await execute(agent, accepted(await previewUpdate(agent, 'customers', { id: 9005 }, 'id = $1', [9004])))).toMatchObject({ ok: true, detail: { total_rows: 2 } });
+    await owner.query('delete from customers where id > 9000');
+  });
 });
 
 describe('partitioned tables', () => {

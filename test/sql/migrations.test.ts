@@ -71,6 +71,22 @@ describe('a preview', () => {
       .toEqual([{ object: 'public.unknown_size', rows: 321 }]);
   });
 
+  test('asks nothing of values that agents may not read by the bounds of a partition', async () => {
+    const writer = await db.connect('owner');
+    await writer.query(`create table vault (token text) partition by list (token); create table vault_rest partition of vault default; insert into vault values ('s3cr3t');
+      create table shelf (token text) partition by range (token); create table vault_loose (token text); insert into vault_loose values ('s3cr3t')`);
+    for (const statement of [
+      "create table probe partition of vault for values in ('s3cr3t')", "create table probe partition of vault for values in ('nothing')",
+      "create table probe partition of public.\"vault\" for values in ('s3cr3t')",
+      "alter table shelf attach partition vault_loose for values from ('s3') to ('s4')", "alter table shelf attach partition vault_loose for values from ('s4') to ('s5')",
+      "alter table only shelf attach partition public.vault_loose default",
+    ]) {
+      expect(await previewMigration(agent, statement), statement).toMatchObject({ ok: false, code: 'NOT_READABLE' });
+    }
+    await writer.query('drop table vault, shelf, vault_loose');
+    await writer.end();
+  });
+
   test('that the statement itself fails says why, with its code', async () => {
     expect(await previewMigration(agent, 'create table stock (id integer)')).toMatchObject({ ok: false, code: 'STATEMENT_FAILED', detail: { sqlstate: '42P07' } });
     expect(await previewMigration(agent, 'drop table nowhere')).toMatchObject({ ok: false, code: 'UNKNOWN_TABLE' });

@@ -19,7 +19,7 @@ const ATTEMPTS = [
   'select countersign.approve(\'00000000\')', 'select countersign.reject(\'00000000\')', 'select countersign.show(\'00000000\')', 'select countersign.plan_detail(\'00000000\')',
   'select countersign.set_policy(\'hard_max_rows\', \'1000000000\')', 'select countersign.set_search_path(\'{public}\')', 'select countersign.allow(\'write\', \'secrets\')',
   'select countersign.record_policy(\'x\')', 'select countersign.find_relation(\'secrets\')', 'select countersign.change_allowlist(true, \'write\', \'secrets\', null)',
-  'select countersign_exec.run_dml(null, \'delete from stock\', \'[]\', 1, null, null)', 'select countersign_exec.run_ddl(\'drop table stock\')', 'select countersign_exec.resolve(\'stock\')',
+  'select countersign_exec.run_dml(null, null, null, \'delete from stock\', \'[]\', 1, null, null)', 'select countersign_exec.run_ddl(\'drop table stock\')', 'select countersign_exec.resolve(\'stock\')',
   'create or replace function countersign.version() returns integer language sql as \'select 2\'', 'alter function countersign.version() owner to current_user',
   'drop function countersign.approve(text, text, text)', 'grant execute on function countersign.approve(text, text, text) to public', 'drop schema countersign cascade',
   'drop trigger _10_event_is_chained on countersign_data.event', 'create view countersign_scratch.v as select 1',
@@ -79,7 +79,7 @@ test.each(['', 'null', '00000000-0000-0000-0000-000000000000', '%', '\' or true 
   });
 
 describe.each([
-  ['countersign_writer', 'countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb)'],
+  ['countersign_writer', 'countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb)'],
   ['countersign_migrator', 'countersign_exec.run_ddl(text)'],
   ['countersign_analyst', 'countersign_exec.resolve(text)'],
 ] as const)('%s owns %s, and', (owner, signature) => {
