@@ -22,11 +22,22 @@ async function connected(url: string): Promise<pg.Client> {
   return client;
 }
 
+test('an install takes back every grant that is not in the design, whoever holds it', async () => {
+  const db = await createTestDatabase();
+  const admin = db.as('admin');
+  const before = await everything(db);
+  await admin.query(`grant usage on schema countersign_data to ${db.role('agent')}; grant select, update (state) on countersign_data.plan to ${db.role('agent')};
+    grant execute on function countersign.version() to public, ${db.role('reader')}; grant create on schema countersign_scratch to ${db.role('nobody')}`);
+  expect(await everything(db)).not.toEqual(before);
+  await install(db.url('admin'), { strict: true });
+  expect(await everything(db)).toEqual(before);
+});
+
 describe('at once', () => {
   test('several installs into one database end in one backend', async () => {
     const db = await createTestDatabase({ backend: false });
     const results = await Promise.all(Array.from({ length: 3 }, () => install(db.url('admin'), { strict: true })));
-    expect(results.flatMap((result) => result.migrations)).toEqual(['0001_foundation']);
+    expect(results.flatMap((result) => result.migrations)).toEqual(['0001_foundation', '0004_rows_reached']);
     const alone = await createTestDatabase({ backend: false });
     await install(alone.url('admin'), { strict: true });
     const strip = (lines: string[]): string[] => lines.filter((line) => !line.startsWith('database '));
@@ -51,7 +62,7 @@ describe('over what is there', () => {
     const before = await everything(db);
     await admin.query(`
       grant execute on function countersign.approve(text, text, text) to public; grant usage on schema countersign_data to countersign_agent; grant all on countersign_data.event to countersign_agent;
-      alter function countersign_data.decide(text, text, text, text) set search_path = public; alter function countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb) owner to current_user;
+      alter function countersign_data.decide(text, text, text, text) set search_path = public; alter function countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb) owner to current_user;
       create or replace function countersign.version() returns integer language sql as 'select 99'; drop view countersign.pending; drop function countersign_data.check_cap(oid, jsonb);
       alter table countersign_data.plan owner to current_user; drop trigger _10_event_is_chained on countersign_data.event`);
     expect(await everything(db)).not.toEqual(before);
@@ -109,7 +120,7 @@ describe('without a superuser', () => {
 
     const plain = await connected(url);
     await plain.query('create schema shop; create table shop.item (id integer primary key, name text); insert into shop.item select g, \'item\' from generate_series(1, 200) g; create table shop.secret (id integer)');
-    expect((await install(url, { strict: true })).migrations).toEqual(['0001_foundation']);
+    expect((await install(url, { strict: true })).migrations).toEqual(['0001_foundation', '0004_rows_reached']);
     expect(await install(url, { strict: true, onlyWhenChanged: true })).toMatchObject({ applied: false });
     expect((await install(url)).applied).toBe(true);
 

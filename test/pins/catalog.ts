@@ -63,7 +63,7 @@ export async function everything(db: TestDatabase): Promise<string[]> {
     union all select format('%s %s %s', c.oid::regclass, d.objsubid, d.description) from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_description d on d.objoid = c.oid and d.objsubid > 0 where n.nspname ~ $1
     union all select format('transition %s', t) from countersign_data.transition t
     union all select format('key %s', k) from countersign_data.policy_key k
-    union all select format('setting %s', s) from countersign_data.setting s
+    union all select format('setting %s', s.search_path) from countersign_data.setting s
     union all select format('role %s %s', r.rolname, concat_ws(' ', r.rolcanlogin, r.rolinherit, r.rolsuper, r.rolcreaterole, r.rolcreatedb, r.rolbypassrls, r.rolreplication)) from pg_roles r where r.rolname ~ '^countersign_[a-z]+$'
     union all select format('member %s of %s', m.member::regrole, m.roleid::regrole) from pg_auth_members m where m.roleid::regrole::text ~ '^countersign_(owner|engine|writer|migrator|analyst)$'
     union all select format('system function %s %s', p.oid::regprocedure, p.proacl) from pg_proc p where p.pronamespace = 'pg_catalog'::regnamespace and p.proacl is not null

@@ -201,6 +201,18 @@ describe('an approved migration', () => {
     expect(await execute(agent, preview)).toMatchObject({ ok: true });
   });
 
+  test('that would lose far more rows than were shown does nothing: EFFECTS_CHANGED', async () => {
+    const writer = await db.connect('owner');
+    await writer.query('create table fresh (id integer); create table busy (id integer); insert into busy select generate_series(1, 3000); analyze fresh, busy');
+    const [fresh, busy] = [accepted(await previewMigration(agent, 'drop table fresh')), accepted(await previewMigration(agent, 'drop table busy'))];
+    for (const plan of [fresh, busy]) accepted(await approve(alice, plan));
+    await writer.query('insert into fresh select generate_series(1, 2000); insert into busy select generate_series(1, 500); analyze fresh, busy');
+    expect(await execute(agent, fresh)).toMatchObject({ ok: false, code: 'EFFECTS_CHANGED', message: 'public.fresh holds about 2000 rows now, and held 0 when this was previewed. Nothing was changed.' });
+    expect(await execute(agent, busy)).toMatchObject({ ok: true });
+    await writer.query('drop table fresh');
+    await writer.end();
+  });
+
   test('that fails now says why and is over', async () => {
     const preview = accepted(await previewMigration(agent, 'alter table stock add constraint notes_are_short check (length(note) < 50)'));
     accepted(await approve(alice, preview));

@@ -108,3 +108,13 @@ describe.each([
     expect(rows).toEqual([{ any: false }]);
   });
 });
+
+test('code that the reader\'s login left where agent SQL may find it stops every preview until it is gone', async () => {
+  const admin = db.as('admin');
+  // where a database is not strict, the reader's login may make it itself
+  await admin.query(`create function public.lower(integer) returns text language sql as $$ select 'mine' $$; grant create on schema public to ${db.role('reader')}; alter function public.lower(integer) owner to ${db.role('reader')}`);
+  const preview = db.as('agent').query('select countersign.preview_delete(\'stock\', \'id = 1\', \'[]\', false, \'r\', null)');
+  await expect(preview).rejects.toMatchObject({ code: '42501', hint: expect.stringContaining('Drop them') });
+  await admin.query(`drop function public.lower(integer); revoke create on schema public from ${db.role('reader')}`);
+  await db.as('agent').query('select countersign.preview_delete(\'stock\', \'id = 1\', \'[]\', false, \'r\', null)');
+});
