@@ -48,6 +48,10 @@ begin
       'Names that look alike, or that Postgres would cut, deceive whoever approves. Use plain ASCII names.');
   end if;
 
+  -- judge_migration refuses it, but by then it has looked whether the rows fit the bounds, which would tell of them
+  if v_parsed.tag in ('ALTER TABLE', 'ALTER INDEX') and (select string_agg(t.token, ' ' order by t.place) from countersign_data.statement_tokens(p_statement) t where t.kind <> 'comment') ~ '\mattach partition\M' then
+    return countersign_data.outcome_refused('UNSUPPORTED_STATEMENT', 'Partitions are attached by an administrator.', 'Create a partition of its own: CREATE TABLE … PARTITION OF …');
+  end if;
   v_function := countersign_data.unsafe_call_in(p_statement);
   if v_function is not null then
     return countersign_data.outcome_refused('UNSAFE_FUNCTION', format('The statement calls %s(), which a migration may not.', v_function),

@@ -35,7 +35,7 @@ begin
   end if;
 
   for i in 1 .. coalesce(cardinality(v_tokens), 0) loop
-    continue when v_kinds[i] <> 'name' or v_tokens[i] not in ('table', 'only', 'exists', 'on', 'of', 'references', 'partition');
+    continue when v_kinds[i] <> 'name' or v_tokens[i] not in ('table', 'only', 'exists', 'on', 'of', 'references');
     v_next := i + 1;
     while v_tokens[v_next] = '(' and v_kinds[v_next] = 'sign' loop  -- only (t) is only t
       v_next := v_next + 1;
@@ -54,9 +54,8 @@ begin
                       and not has_column_privilege('countersign_reader', a.attrelid, a.attnum, 'SELECT'))
             -- once as the table, once more as a whole row
             or (select count(*) from unnest(v_tokens) t where t = v_tokens[v_place]) > 1))
-        -- whether rows fit a partition's bounds asks any value of them: those attached, or those of the default partition
-        or (v_tokens[i] = 'partition' and v_tokens[i - 1] = 'attach') or (v_tokens[i] = 'of' and v_tokens[i - 1] = 'partition')
-        or (v_alter and v_tokens[i] in ('table', 'only', 'exists') and v_tokens && array['attach'])
+        -- whether rows of the default partition fit the bounds of a new one asks any value of them
+        or (v_tokens[i] = 'of' and v_tokens[i - 1] = 'partition')
         -- rows of the agent's own, looked up in a table that it may not read
         or (v_alter and v_tokens[i] = 'references' and v_tokens && array['foreign', 'default', 'generated']);
       if tested then
