@@ -40,7 +40,7 @@ begin
   for v_row in
     select t.rejected_by, t.ts, t.reason from countersign_data.tombstone t where t.fingerprint = p_plan.fingerprint order by t.ts desc limit 1
   loop
-    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_row.rejected_by, to_char(v_row.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || left(v_row.reason, 200), ''));
+    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_row.rejected_by, to_char(v_row.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || rtrim(left(v_row.reason, 200), '.'), ''));
   end loop;
 
   -- many small plans are one large one; the lock makes concurrent previews of a login be judged one after the other

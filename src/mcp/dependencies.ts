@@ -17,6 +17,8 @@ export interface ServerDependencies {
   reader: CallPool;
   /** Wake-ups when a human has decided. */
   listener: PlanListener;
+  /** Where a human can decide, without any secret: it goes to the agent. Null while there is no page. */
+  approvalPage?: () => string | null;
   /** Diagnostics. Goes to stderr: stdout carries the protocol and nothing else. */
   log(line: string): void;
 }

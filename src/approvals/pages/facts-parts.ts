@@ -29,11 +29,14 @@ function columnsOf(changes: readonly Change[]): string[] {
   return [...new Set(changes.flatMap(({ before, after }) => [...Object.keys(before ?? {}), ...Object.keys(after ?? {})]))].slice(0, 40);
 }
 
+const SHORT_VALUE = 36;
 const LONG_VALUE = 200;
 
 function valueCell(value: unknown, id: string): Piece {
   const text = typeof value === 'string' ? value : typeof value === 'object' && value !== null && !('digits' in value) ? JSON.stringify(value) : null;
-  if (text === null || text.length <= LONG_VALUE) return showValue(value);
+  // Up to a timestamp's length a value stays on one line; the table scrolls rather than tearing it.
+  if (text === null || text.length <= SHORT_VALUE) return html`<span class="short">${showValue(value)}</span>`;
+  if (text.length <= LONG_VALUE) return showValue(value);
   return html`${visible(text.slice(0, 80))}<span class="more">…</span><details id="${id}"><summary>Show all ${grouped(text.length)} characters</summary>${visible(text)}</details>`;
 }
 
@@ -43,7 +46,7 @@ function changeRow(change: Change, columns: readonly string[], kind: string, row
     const id = `v-${row}-${index}`;
     if (kind !== 'update') return html`<td>${valueCell((before ?? after)?.[column], id)}</td>`;
     if (!(column in (after ?? {})) && !(column in (before ?? {}))) return html`<td class="same">unchanged</td>`;
-    return html`<td class="change"><del>${valueCell(before?.[column], `${id}-b`)}</del> <ins>${valueCell(after?.[column], `${id}-a`)}</ins></td>`;
+    return html`<td class="change"><del>${valueCell(before?.[column], `${id}-b`)}</del><ins>${valueCell(after?.[column], `${id}-a`)}</ins></td>`;
   });
   return html`<tr>${kind === 'update' && html`<th scope="row">${key === null ? '' : visible(key)}</th>`}${cells}</tr>`;
 }

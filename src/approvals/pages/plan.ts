@@ -4,7 +4,7 @@ import { html, Html } from '../html.js';
 import type { RenderedPlan } from '../app.js';
 import { showStatement, showValue } from '../statement.js';
 import type { PlanDetail } from '../store.js';
-import { cutText, plural, visible } from '../text.js';
+import { cutText, grouped, plural, visible } from '../text.js';
 import { decisionPart } from './decide.js';
 import { changesPart, effectsPart, migrationPart, triggersPart } from './facts-parts.js';
 import { document, moment, stateBadge, type PageContext } from './layout.js';
@@ -59,7 +59,7 @@ ${plan.payload !== undefined && html`<pre class="sql" tabindex="0" aria-label="P
 
 function gatePart({ gate }: PlanDetail): Html | null {
   if (gate.length === 0) return null;
-  return html`<section data-part="gate" aria-labelledby="h-gate"><h2 id="h-gate">Why it waits</h2><ul class="plain">${gate.map((reason) => html`<li>${visible(reason)}</li>`)}</ul></section>`;
+  return html`<section data-part="gate" aria-labelledby="h-gate"><h2 id="h-gate">Why it waits</h2><ul class="plain">${gate.map((reason) => html`<li>${visible(reason.replace(/\b\d{4,}(?= rows?\b)/g, grouped))}</li>`)}</ul></section>`;
 }
 
 export async function planPage(plan: PlanDetail, rendered: RenderedPlan, context: PageContext): Promise<string> {

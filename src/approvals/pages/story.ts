@@ -15,7 +15,7 @@ const HAPPENED: Readonly<Record<string, string>> = {
 function eventShown(event: TimelineEvent, index: number): Html {
   const { status, code, by, reported_by: reported, channel, note, at, rows } = event;
   return html`<li class="event ${status}"><span class="what"><b>${visible(by, 'name')}</b> ${HAPPENED[status] ?? status}${code !== null && html` <code>${code}</code>`}${status === 'executed' && rows !== null && `, ${plural(rows, 'row')}`}</span>
-<span class="aside">${moment(at, 'ago')} by ${channel}${reported !== null && html`, as <q>${visible(reported)}</q> (self-reported)`}</span>
+<span class="aside">${moment(at, 'ago')}, via ${channel}${reported !== null && html`, as <q>${visible(reported)}</q> (self-reported)`}</span>
 ${note !== null && html`<div class="quote">${cutText(note, `event-${index}`, NOTE)}</div>`}</li>`;
 }
 
