@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import type { Query } from '../client.js';
 import { connectFirst, isUnavailable } from '../db/connect.js';
 import { exactQuery, storeOf } from './database-store.js';
 import { HttpRefusal } from './http.js';
@@ -46,6 +47,16 @@ function withLogin(address: string, user: string, password: string): string {
 const refused = (): HttpRefusal => new HttpRefusal('UNAUTHORIZED', 'The database did not accept that role and password, or the role may not decide.',
   'Use your own database login. It must be a member of countersign_approver and of none of the agents\' groups.');
 
+/** A connection answers one question at a time. */
+function oneByOne(query: Query): Query {
+  let last: Promise<unknown> = Promise.resolve();
+  return (text, values) => {
+    const answer = last.then(() => query(text, values));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
+}
+
 function storeOn(client: pg.Client): ApprovalStore {
   const listeners = new Set<(change: StoreChange) => void>();
   client.on('notification', ({ payload }) => {
@@ -57,7 +68,9 @@ function storeOn(client: pg.Client): ApprovalStore {
       // Anybody may NOTIFY on the channel; what is not ours is not an error.
     }
   });
-  return storeOf(exactQuery(client), (listener) => {
+  // With the connection the session is over, and whoever listens has to hear it.
+  client.once('end', () => listeners.forEach((listener) => listener({ plan: null, status: null })));
+  return storeOf(oneByOne(exactQuery(client)), (listener) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
   });

@@ -57,6 +57,8 @@ function send(message: IncomingMessage, response: ServerResponse, { status, head
   if (response.destroyed) return;
   // After a refusal nothing more is read from this connection: what follows may be the rest of a body nobody waits for.
   const end = status >= 400 && !message.complete;
+  // Null once the connection is gone.
+  const socket: Socket | null = message.socket;
   response.writeHead(status, { ...headers, ...SECURITY_HEADERS, ...(stream ? {} : { 'Content-Length': Buffer.byteLength(body) }), ...(end ? { Connection: 'close' } : {}) });
   if (stream) {
     response.flushHeaders();
@@ -65,7 +67,7 @@ function send(message: IncomingMessage, response: ServerResponse, { status, head
   }
   response.end(message.method === 'HEAD' ? undefined : body, () => {
     // Lets the answer out first; a reset would take it back from the other's buffer.
-    if (end) setTimeout(() => message.socket.destroySoon(), 200).unref();
+    if (end) setTimeout(() => socket?.destroySoon(), 200).unref();
   });
 }
 

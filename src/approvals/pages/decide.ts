@@ -1,9 +1,9 @@
 /** The decision: its state, the two buttons, and the dialogs behind them. Nothing is decided by one click or one key. */
-import { decisionsFor, headline, stateName, wordToType } from '../facts.js';
+import { alarms, decisionsFor, headline, stateName, wordToType } from '../facts.js';
 import { html, Html } from '../html.js';
 import type { PlanDetail } from '../store.js';
 import { visible } from '../text.js';
-import { moment, type PageContext } from './layout.js';
+import { alarmShown, moment, type PageContext } from './layout.js';
 
 function approvalsShown(plan: PlanDetail): Html | null {
   const required = plan.approval?.required ?? 1;
@@ -33,10 +33,16 @@ function summary(plan: PlanDetail): Html {
   return html`<p class="recap">${text}${name !== null && html` <span class="name">${visible(name, 'name')}</span>`}</p>`;
 }
 
+/** What is unusual, once more where it is decided. */
+function warnings(plan: PlanDetail): Html | null {
+  const found = alarms(plan);
+  return found.length === 0 ? null : html`<ul class="alarms" aria-label="What is unusual">${found.map(alarmShown)}</ul>`;
+}
+
 function approveDialog(plan: PlanDetail, context: PageContext): Html {
   const word = wordToType(plan);
   return html`<dialog id="approve-dialog" aria-labelledby="approve-title"${word !== null && html` class="grave"`}><div class="form" data-verb="approve" data-seen="${plan.seen}">
-<h2 id="approve-title">Approve this plan?</h2>${summary(plan)}<p class="note">The agent may then commit exactly what was previewed. If the data has changed by then, nothing is done.</p>
+<h2 id="approve-title">Approve this plan?</h2>${summary(plan)}${warnings(plan)}<p class="note">The agent may then commit exactly what was previewed. If the data has changed by then, nothing is done.</p>
 <label for="approve-note">Note <span class="optional">optional, the agent reads it</span></label><textarea id="approve-note" name="note" rows="2" maxlength="2000"></textarea>
 ${nameField('approve', context)}
 ${word !== null && html`<label for="approve-word">To confirm, type <b class="word">${word}</b></label><input id="approve-word" name="word" autocomplete="off" autocapitalize="off" spellcheck="false" data-word="${word}">`}

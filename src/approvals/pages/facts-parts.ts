@@ -8,20 +8,27 @@ import { badge } from './layout.js';
 
 const cell = (count: number): Html => html`<td class="count${Number(count) === 0 ? ' zero' : ''}">${grouped(count)}</td>`;
 
-function effectRow(effect: Effect, target: string | null): Html {
-  return html`<tr${!effect.writable && html` class="outside"`}><th scope="row"><span class="name">${visible(effect.table, 'name')}</span> ${effect.table !== target && target !== null && badge('warning', 'by cascade or trigger')}${!effect.writable && badge('danger', 'outside the allowlist')}</th>${cell(effect.inserted)}${cell(effect.updated)}${cell(effect.deleted)}</tr>`;
+const VERBS = ['inserted', 'updated', 'deleted'] as const;
+type Verb = (typeof VERBS)[number];
+
+function effectRow(effect: Effect, target: string | null, verbs: readonly Verb[]): Html {
+  return html`<tr${!effect.writable && html` class="outside"`}><th scope="row"><span class="name">${visible(effect.table, 'name')}</span> ${effect.table !== target && target !== null && badge('warning', 'by cascade or trigger')} ${!effect.writable && badge('danger', 'outside the allowlist')}</th>${verbs.map((verb) => cell(effect[verb]))}</tr>`;
+}
+
+function effectsTable(effects: readonly Effect[], target: string | null): Html {
+  const total = (verb: Verb): number => effects.reduce((sum, effect) => sum + Number(effect[verb]), 0);
+  // A column of zeros tells nothing, and on a phone it hides the one that does.
+  const verbs = VERBS.filter((verb) => total(verb) > 0);
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Rows by table"><table class="effects"><thead><tr><th scope="col">Table</th>${verbs.map((verb) => html`<th scope="col" class="count">${verb}</th>`)}</tr></thead>
+<tbody>${effects.map((effect) => effectRow(effect, target, verbs))}</tbody>
+${effects.length > 1 && html`<tfoot><tr><th scope="row">All tables</th>${verbs.map((verb) => cell(total(verb)))}</tr></tfoot>`}</table></div>`;
 }
 
 export function effectsPart(plan: PlanDetail): Html | null {
   const effects = plan.effects.filter((effect) => rowsOf(effect) > 0);
-  if (effects.length === 0) {
-    return plan.kind === 'migration' ? null : html`<section data-part="effects"><h2>What happens</h2><p class="note">No row changes.</p></section>`;
-  }
-  const total = (of: (effect: Effect) => number): number => effects.reduce((sum, effect) => sum + Number(of(effect)), 0);
+  if (effects.length === 0 && plan.kind === 'migration') return null;
   return html`<section data-part="effects" aria-labelledby="h-effects"><h2 id="h-effects">What happens <span class="aside">measured by running it and rolling it back</span></h2>
-<div class="scroll" tabindex="0" role="region" aria-label="Rows by table"><table class="effects"><thead><tr><th scope="col">Table</th><th scope="col" class="count">inserted</th><th scope="col" class="count">updated</th><th scope="col" class="count">deleted</th></tr></thead>
-<tbody>${effects.map((effect) => effectRow(effect, plan.target))}</tbody>
-${effects.length > 1 && html`<tfoot><tr><th scope="row">All tables</th>${cell(total((e) => e.inserted))}${cell(total((e) => e.updated))}${cell(total((e) => e.deleted))}</tr></tfoot>`}</table></div>
+${effects.length === 0 ? html`<p class="note">No row changes.</p>` : effectsTable(effects, plan.target)}
 ${plan.undo !== null && html`<p class="note undo"><b>Undo:</b> ${plan.undo.kind === 'none' ? 'cannot be undone from here. ' : `${plan.undo.kind}. `}${visible(plan.undo.why)}</p>`}</section>`;
 }
 

@@ -1,4 +1,5 @@
 /** The frame of every page. Parts marked data-part are compared and exchanged one by one when something changes. */
+import type { Alarm } from '../facts.js';
 import { html, Html, type Piece } from '../html.js';
 import { visible } from '../text.js';
 
@@ -52,4 +53,8 @@ const TONES: Readonly<Record<string, 'danger' | 'warning' | 'plain' | 'good' | '
 
 export function stateBadge(status: string, name: string): Html {
   return badge(TONES[status] ?? 'plain', name);
+}
+
+export function alarmShown({ level, title, text, names }: Alarm): Html {
+  return html`<li class="alarm ${level}"><b class="alarm-title">${title}</b> <span>${text}</span>${names.length > 0 && html` <ul class="names">${names.map((name) => html`<li>${visible(name, 'name')}</li>`)}</ul>`}</li>`;
 }

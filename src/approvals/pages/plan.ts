@@ -1,5 +1,5 @@
 /** One plan: what the database measured first, what the agent says after, and the decision beside it. */
-import { alarms, headline, share, sideEffects, rowsOf, stateName, type Alarm } from '../facts.js';
+import { alarms, headline, share, sideEffects, rowsOf, stateName } from '../facts.js';
 import { html, Html } from '../html.js';
 import type { RenderedPlan } from '../app.js';
 import { showStatement, showValue } from '../statement.js';
@@ -7,15 +7,11 @@ import type { PlanDetail } from '../store.js';
 import { cutText, grouped, plural, visible } from '../text.js';
 import { decisionPart } from './decide.js';
 import { changesPart, effectsPart, migrationPart, triggersPart } from './facts-parts.js';
-import { document, moment, stateBadge, type PageContext } from './layout.js';
+import { alarmShown, document, moment, stateBadge, type PageContext } from './layout.js';
 import { earlierPart, timelinePart } from './story.js';
 
 const LONG = { characters: 4_000, lines: 40 };
 const REASON = { characters: 500, lines: 8 };
-
-function alarmShown({ level, title, text, names }: Alarm): Html {
-  return html`<li class="alarm ${level}"><b class="alarm-title">${title}</b> <span>${text}</span>${names.length > 0 && html` <ul class="names">${names.map((name) => html`<li>${visible(name, 'name')}</li>`)}</ul>`}</li>`;
-}
 
 function headPart(plan: PlanDetail, rendered: RenderedPlan): Html {
   const { text, name } = headline({ ...plan, tag: plan.migration?.tag ?? null });
