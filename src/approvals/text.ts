@@ -6,11 +6,11 @@ import { html, Html, type Piece } from './html.js';
 
 /** Controls, format and bidi characters, invisible letters, private use, every space but the space, and marks that pile up. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|(?<=[\p{Script=Latin}\p{Nd}\p{P}\s])\p{M}+|(?<=\p{M}{2})\p{M}+/u;
-const WORD = /[\p{L}\p{M}\p{N}_]+/gu;
+const WORD_CHARACTER = '[\\p{L}\\p{M}\\p{N}_]';
 const LATIN = /\p{Script=Latin}/u;
 /** Scripts with letters that look like Latin ones. */
 const TWIN_SCRIPTS = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
-const WORDS_AND_UNSEEN = new RegExp(`(?<unseen>${UNSEEN.source})|(?<word>(?:(?!${UNSEEN.source})${WORD.source}))`, 'gu');
+const WORDS_AND_UNSEEN = new RegExp(`(?<unseen>${UNSEEN.source})|(?<word>(?:(?!${UNSEEN.source})${WORD_CHARACTER})+)`, 'gu');
 const EDGE_SPACE = /^ +| +$/g;
 
 /** `name`: an identifier, in which no letter beyond ASCII is taken for granted. `prose`: anything else. */

@@ -295,6 +295,7 @@ function tellTabs(kind, value) {
 function hearTab({ kind, value }) {
   if (kind === 'changed') changed();
   if (kind === 'live') liveState(value ? 'live' : 'reconnecting');
+  if (kind === 'is it live' && liveNow === 'live') channel.postMessage({ kind: 'live', value: true });
   if (kind === 'sign out') { keepSecret(null); location.reload(); }
   if (kind === 'who has the secret' && secret !== null) channel.postMessage({ kind: 'secret', secret });
 }
@@ -318,8 +319,8 @@ function startLive() {
   if (navigator.locks === undefined || channel === null) void keepStream();
   else {
     void navigator.locks.request(`countersign live ${secret?.slice(-8)}`, keepStream);
-    // Not the reader: the first message, or the first look, shows that it works.
-    setTimeout(() => { if (liveNow === 'connecting') liveState('live'); }, 1500);
+    // Not the reader, perhaps: whoever is tells.
+    channel.postMessage({ kind: 'is it live' });
   }
   // Expiry is no event: nobody decided anything.
   setInterval(() => { tellTimes(); if (!document.hidden) changed(); }, 15000);
