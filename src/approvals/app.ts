@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { Outcome } from '../client.js';
 import { CountersignError } from '../errors.js';
 import { asset } from './assets.js';
+import type { Codes } from './codes.js';
 import { readFields } from './body.js';
 import { bearerOf, checkProvenance, unauthorized } from './guard.js';
 import { htmlResponse, HttpRefusal, headerOf, jsonResponse, refusalResponse, statusOf, type WebRequest, type WebResponse } from './http.js';
@@ -32,6 +33,8 @@ export interface Gatekeeper {
 export interface AppOptions {
   gatekeeper: Gatekeeper;
   live: LiveHub;
+  /** Addresses that open the page once; null where there is no secret to give. */
+  codes: Codes | null;
   /** The bound port; known once the server listens. */
   port(): number;
   /** Proves to another Countersign that this one knows the secret; null when there is nothing to prove. */
@@ -152,6 +155,11 @@ export function createApp(options: AppOptions): App {
     { method: 'POST', path: path('/api/plans/:token/approve'), query: [], run: (call) => decide(call, 'approve') },
     { method: 'POST', path: path('/api/plans/:token/reject'), query: [], run: (call) => decide(call, 'reject') },
     { method: 'GET', path: path('/api/events'), query: [], run: async ({ store, bearer }) => live.open(store, () => gatekeeper.isLive(bearer)) },
+    { method: 'POST', path: path('/api/codes'), query: [], run: async ({ request }) => {
+      await readFields(request, {});
+      if (options.codes === null) throw notFound();
+      return jsonResponse(200, { ok: true, code: options.codes.issue() });
+    } },
     { method: 'POST', path: path('/api/sign-out'), query: [], run: async ({ bearer, request }) => {
       await readFields(request, {});
       gatekeeper.signOut?.(bearer ?? '');
@@ -178,6 +186,12 @@ export function createApp(options: AppOptions): App {
       const challenge = query.get('challenge') ?? '';
       const proof = /^[A-Za-z0-9_-]{32,64}$/.test(challenge) ? options.proof(challenge) : null;
       return proof === null ? null : jsonResponse(200, { ok: true, countersign: proof });
+    }
+    if (pathname === '/api/redeem' && request.method === 'POST') {
+      const { code } = await readFields(request, { code: 100 });
+      const token = options.codes?.redeem(code ?? '') ?? null;
+      if (token === null) throw unauthorized();
+      return jsonResponse(200, { ok: true, token });
     }
     if (pathname === '/api/sign-in' && request.method === 'POST' && gatekeeper.signIn !== undefined) {
       const { user, password } = await readFields(request, SIGN_IN_FIELDS);

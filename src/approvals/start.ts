@@ -1,6 +1,7 @@
 /** The approval page of a process: its own, or the one another process on the same database already serves. */
 import type { Outcome } from '../client.js';
 import { CountersignError } from '../errors.js';
+import { createCodes } from './codes.js';
 import { createApp, type Gatekeeper, type RenderedPlan } from './app.js';
 import { listenOnLoopback, PortTaken, type Listening } from './edge/listen.js';
 import { createEdge, type EdgeLimits } from './edge/server.js';
@@ -39,6 +40,8 @@ export interface ApprovalServerOptions {
 export interface ApprovalServer {
   /** The page's address without any secret. */
   readonly address: string;
+  /** An address that opens the page once, within a minute: for a browser that is started with it on its command line. */
+  openUrl(): Promise<string>;
   /** The address to open, with the secret in its fragment, which browsers do not send. */
   readonly url: string;
   readonly port: number;
@@ -84,9 +87,10 @@ export function createApprovalServer(store: ApprovalStore | null, options: Appro
   const log = options.log ?? (() => undefined);
   let listening: Listening | null = null;
   const live: LiveHub = createLiveHub();
+  const gatekeeper = gatekeeperOf(store, options.secret, options);
+  const codes = gatekeeper.mode === 'token' ? createCodes(options.secret) : null;
   const app = createApp({
-    gatekeeper: gatekeeperOf(store, options.secret, options),
-    live, log,
+    gatekeeper, live, codes, log,
     port: () => listening?.port ?? 0,
     proof: (challenge) => (options.sharing === undefined || listening === null ? null : proofOf(options.secret, challenge, listening.port)),
     renderPlan: options.renderPlan, onDecision: options.onDecision, exposeRawPayload: options.exposeRawPayload ?? false,
@@ -153,6 +157,11 @@ export async function startApprovalServer(store: ApprovalStore | null, options: 
   return {
     address,
     get url() { return options.sessions !== undefined || options.requireAuth === false ? address : `${address}#token=${secret}`; },
+    async openUrl() {
+      if (options.sessions !== undefined || options.requireAuth === false) return address;
+      const response = await fetch(`${address}api/codes`, { method: 'POST', headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' }, body: '{}' });
+      return `${address}#code=${(await response.json() as { code: string }).code}`;
+    },
     get port() { return port; },
     get shared() { return listening === null; },
     async close() {

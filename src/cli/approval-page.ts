@@ -26,6 +26,7 @@ export async function openApprovalPage({ address, config, env, log }: PageOption
   });
   return {
     address: server.address,
+    openUrl: () => server.openUrl(),
     get url() { return server.url; },
     get port() { return server.port; },
     get shared() { return server.shared; },

@@ -13,15 +13,24 @@ const channel = 'BroadcastChannel' in window ? new BroadcastChannel('countersign
 /* ---- the secret: out of the address at once, into this tab's own storage ---- */
 
 let secret = null;
+let code = null;
 
 function takeSecret() {
   const url = new URL(location.href);
-  const given = new URLSearchParams(url.hash.slice(1)).get('token') ?? url.searchParams.get('token');
+  const fragment = new URLSearchParams(url.hash.slice(1));
+  const given = fragment.get('token') ?? url.searchParams.get('token');
+  code = fragment.get('code');
   url.searchParams.delete('token');
   url.hash = '';
-  if (given !== null) history.replaceState(null, '', url.pathname + url.search);
+  if (given !== null || code !== null) history.replaceState(null, '', url.pathname + url.search);
   if (given) sessionStorage.setItem(KEY, given);
   secret = given || sessionStorage.getItem(KEY);
+}
+
+/** A code from the command line that started this browser: good for the secret, once. */
+async function redeemCode() {
+  const answer = await (await post('/api/redeem', { code })).json();
+  if (answer.ok) keepSecret(answer.token);
 }
 
 /** Another tab of this page may have it already: a link opened in a new tab should not ask again. */
@@ -439,6 +448,8 @@ document.addEventListener('submit', (event) => {
 /* ---- the start ---- */
 
 async function start() {
+  if (code !== null) await redeemCode().catch(() => undefined);
+  code = null;
   if (secret === null && document.documentElement.dataset.page === 'sign-in' && document.documentElement.dataset.mode === undefined) keepSecret(await askOtherTabs());
   if (secret === null && document.documentElement.dataset.mode !== 'open') return revealSignIn();
   await load(true);

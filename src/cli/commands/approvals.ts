@@ -9,9 +9,10 @@ export const approvals: Command = {
     '',
     '--open  opens the page in your browser',
     '',
-    'The page listens on 127.0.0.1 only. Where another Countersign serves it already, its address is',
-    'printed (or opened) and the command ends. COUNTERSIGN_APPROVAL_LOGIN=database lets each human sign',
-    'in with their own database login.',
+    'The page listens on 127.0.0.1 only. Where another Countersign serves it already,',
+    'its address is printed (or opened) and the command ends.',
+    'COUNTERSIGN_APPROVAL_LOGIN=database lets each human sign in with their own',
+    'database login instead of a secret.',
   ],
   options: { open: { type: 'boolean' }, ...URL_OPTION },
   words: [0, 0],
@@ -21,7 +22,7 @@ export const approvals: Command = {
     try {
       io.err(`${page.shared ? 'Another Countersign serves the page' : 'The approval page'}: ${page.url}\n`);
       io.out(`${page.address}\n`);
-      if (context.flag('open') && !openBrowser(page.url)) io.err('No browser could be started; open the address yourself.\n');
+      if (context.flag('open') && !openBrowser(await page.openUrl())) io.err('No browser could be started; open the address yourself.\n');
       if (!page.shared) await askedToEnd();
       return EXIT.done;
     } finally {
