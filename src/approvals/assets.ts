@@ -1,11 +1,12 @@
-/** The page's own files: three, read once. They hold no secret, so they are given without one. */
+/** The page's own files: a few, read once. They hold no secret, so they are given without one. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { WebResponse } from './http.js';
 
 const TYPES: Readonly<Record<string, string>> = {
-  'page.js': 'text/javascript; charset=utf-8', 'page.css': 'text/css; charset=utf-8', 'icon.svg': 'image/svg+xml',
+  ...Object.fromEntries(['page.js', 'secret.js', 'view.js', 'live.js', 'decide.js'].map((file) => [file, 'text/javascript; charset=utf-8'])),
+  'page.css': 'text/css; charset=utf-8', 'icon.svg': 'image/svg+xml',
 };
 
 /** The package's `src/approvals/assets`, from `src/approvals` as well as from `dist/approvals`. */

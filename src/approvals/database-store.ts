@@ -32,11 +32,13 @@ export function storeOf(query: Query, watch: ApprovalStore['watch']): ApprovalSt
   };
 }
 
-/** Every notification and every reconnect as a change. */
+/** Every notification as a change, and every loss and return of the connection. */
 export function watchListener(listener: PlanListener, onChange: (change: StoreChange) => void): () => void {
   const stops = [
     listener.on('notification', ({ plan, status }) => onChange({ plan, status })),
     listener.on('connected', () => onChange({ plan: null, status: null })),
+    // Reading again is how a page learns that it cannot.
+    listener.on('lost', () => onChange({ plan: null, status: null })),
   ];
   return () => stops.forEach((stop) => stop());
 }

@@ -29,7 +29,7 @@ export function document({ title, now, waiting, kind, main, context }: PageParts
   return `<!doctype html>\n${html`<html lang="en" data-page="${kind}"${context ? html` data-mode="${context.mode}"` : ''}>
 <head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">
-<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script></head>
+<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/page.css"><script type="module" src="/assets/page.js"></script></head>
 <body><a class="skip" href="#main">Skip to the content</a>
 <div id="app" data-now="${now}"${waiting === undefined ? '' : html` data-waiting="${waiting}"`}>${context && header(context)}
 <div class="banner" id="offline" role="alert" hidden></div>
