@@ -27,7 +27,7 @@ begin
     'now', clock_timestamp(), 'seen', countersign_data.plan_seen(v_plan),
     'approvals', countersign_data.recorded_approvals(v_plan.token), 'earlier', countersign_data.earlier_plans(v_plan),
     'timeline', (select jsonb_agg(jsonb_build_object('ts', to_char(e.ts, 'YYYY-MM-DD HH24:MI:SS'), 'at', e.ts, 'status', e.status, 'code', e.code, 'tool', e.tool,
-                   'by', coalesce(e.approved_by, e.login::text), 'reported_by', e.reported_by, 'channel', e.channel, 'note', e.note, 'rows', e.actual_rows) order by e.seq)
+                   'by', e.login, 'reported_by', e.reported_by, 'channel', e.channel, 'note', e.note, 'rows', e.actual_rows) order by e.seq)
                  from (select * from countersign_data.event e where e.chain = v_plan.token order by e.seq desc limit 50) e));
 end
 $$;

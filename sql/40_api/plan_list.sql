@@ -15,6 +15,8 @@ set jit = off
 as $$
 declare
   v_tokens uuid[];
+  -- a value, and not the function, which no index condition takes
+  v_now constant timestamptz := clock_timestamp();
   v_size constant integer := least(greatest(coalesce(p_limit, 50), 1), 200);
   v_token constant uuid := coalesce(countersign_data.token_of(p_after), case when p_list = 'history' then 'ffffffff-ffff-ffff-ffff-ffffffffffff' else '00000000-0000-0000-0000-000000000000' end::uuid);
   v_time constant timestamptz := coalesce((select q.created_at from countersign_data.plan q where q.token = v_token), case when p_list = 'history' then 'infinity' else '-infinity' end::timestamptz);
@@ -23,7 +25,7 @@ begin
     when 'waiting' then
       v_tokens := array(
         select q.token from countersign_data.plan q
-        where q.state = 'awaiting_approval' and q.expires_at > clock_timestamp() and (q.created_at, q.token) > (v_time, v_token)
+        where q.state = 'awaiting_approval' and q.expires_at > v_now and (q.created_at, q.token) > (v_time, v_token)
         order by q.created_at, q.token limit v_size + 1);
     when 'executing' then
       v_tokens := array(
@@ -38,17 +40,17 @@ begin
            order by q.created_at desc, q.token desc limit v_size + 1)
           union all
           (select q.created_at, q.token from countersign_data.plan q
-           where q.state = 'awaiting_approval' and q.expires_at <= clock_timestamp() and (q.created_at, q.token) < (v_time, v_token)
+           where q.state = 'awaiting_approval' and q.expires_at <= v_now and (q.created_at, q.token) < (v_time, v_token)
            order by q.created_at desc, q.token desc limit v_size + 1)) x
         order by x.created_at desc, x.token desc limit v_size + 1);
     else
       return null;
   end case;
   return jsonb_build_object(
-    'list', p_list, 'now', clock_timestamp(),
+    'list', p_list, 'now', v_now,
     'plans', countersign_data.plans_listed(v_tokens[1:v_size]),
     'next', case when cardinality(v_tokens) > v_size then v_tokens[v_size] end,
-    'waiting', (select count(*) from countersign_data.plan q where q.state = 'awaiting_approval' and q.expires_at > clock_timestamp()),
+    'waiting', (select count(*) from countersign_data.plan q where q.state = 'awaiting_approval' and q.expires_at > v_now),
     'executing', (select count(*) from countersign_data.plan q where q.state = 'executing'));
 end
 $$;

@@ -1,5 +1,5 @@
 /** What the database measured, in a person's words: what happens, how much of it, and what is unusual about it. */
-import type { Effect, PlanDetail, PlanLine } from './store.js';
+import type { Effect, Migration, PlanDetail, PlanLine } from './store.js';
 import { grouped, plural } from './text.js';
 
 /** Above it a plan is confirmed by typing a name, not by a button alone. */
@@ -13,8 +13,14 @@ const JOINS: Readonly<Record<string, string>> = { delete: 'from', update: 'in', 
 /** A headline in two parts, since the second is a name of the database's and is shown as one. */
 export interface Headline { text: string; name: string | null }
 
-export function headline(plan: Pick<PlanLine, 'kind' | 'target' | 'affected_rows' | 'tool' | 'tag'>): Headline {
-  if (plan.kind === 'migration') return { text: `Change the schema${plan.tag ? `: ${plan.tag}` : ''}`, name: null };
+/** What a migration is about: the table it locks against everybody, else the first it makes. */
+function objectOf(migration: Migration | undefined): string | null {
+  const locked = migration?.locks.find(({ mode }) => mode === 'AccessExclusiveLock')?.table ?? migration?.locks[0]?.table;
+  return locked ?? migration?.added.find((line) => line.startsWith('relation '))?.slice('relation '.length).split(' : ')[0] ?? null;
+}
+
+export function headline(plan: Pick<PlanLine, 'kind' | 'target' | 'affected_rows' | 'tool' | 'tag'> & { migration?: Migration }): Headline {
+  if (plan.kind === 'migration') return { text: `Change the schema${plan.tag ? `: ${plan.tag}` : ''}`, name: objectOf(plan.migration) };
   const verb = VERBS[plan.kind];
   if (verb === undefined) return { text: plan.tool, name: plan.target };
   return { text: `${verb} ${plural(plan.affected_rows, 'row')} ${JOINS[plan.kind] ?? 'of'}`, name: plan.target };

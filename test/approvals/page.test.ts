@@ -276,7 +276,8 @@ describe('ten thousand plans', () => {
     await ask(many, '/');
     const started = performance.now();
     const first = await ask(many, '/');
-    expect(performance.now() - started).toBeLessThan(400);
+    // About 80 ms on a busy machine of two cores; a page that read all plans would take seconds.
+    expect(performance.now() - started).toBeLessThan(1_500);
     expect(first.text).toContain('<title>(10001) Countersign</title>');
     expect(first.text).toContain('10,001 plans wait for you');
     expect(first.text.match(/class="plan"/g)).toHaveLength(50);

@@ -26,6 +26,7 @@ beforeAll(async () => {
   const rejected = accepted(await previewDelete(agent, 'orders', 'customer_id between $1 and $2', [20, 60], { reason: 'duplicates of the import, says the ticket', callerId: 'claude-code' }));
   accepted(await reject(alice, rejected, 'Not all of these are duplicates. Narrow it to status = \'import\' and preview again.'));
   const done = accepted(await previewDelete(agent, 'order_items', 'order_id between 500 and 520', [], { reason: 'items of cancelled orders' }));
+  plans['done'] = done.detail.plan_token;
   accepted(await approve(alice, done, 'checked with billing'));
   accepted(await execute(agent, done));
   await keep('delete', previewDelete(agent, 'orders', 'customer_id between $1 and $2', [20, 60], { reason: 'Duplicates of the import of 12 November; the ticket OPS-4711 lists them. I compared totals and dates of each with its twin before proposing this.', callerId: 'claude-code' }));
@@ -45,7 +46,7 @@ afterAll(async () => { await closeBrowser(); await page?.stop(); });
 // axe is slow: one light and one dark view, and not of every page, unless somebody wants the pictures.
 const VIEWS = process.env['SCREENSHOTS'] ? [[1280, false], [1280, true], [390, false], [390, true]] as const : [[1280, false], [390, true]] as const;
 const ANALYSED = new Set<string>(process.env['SCREENSHOTS'] ? [] : ['queue', 'whole', 'migration', 'sign-in']);
-const NAMES = ['queue', 'delete', 'update', 'hostile', 'migration', 'whole', 'insert', 'sign-in'] as const;
+const NAMES = ['queue', 'delete', 'update', 'hostile', 'migration', 'whole', 'insert', 'done', 'sign-in'] as const;
 
 async function violations(tab: Tab): Promise<string[]> {
   const found = await new AxeBuilder({ page: tab as never }).analyze();

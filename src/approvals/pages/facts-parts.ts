@@ -27,7 +27,7 @@ ${effects.length > 1 && html`<tfoot><tr><th scope="row">All tables</th>${verbs.m
 export function effectsPart(plan: PlanDetail): Html | null {
   const effects = plan.effects.filter((effect) => rowsOf(effect) > 0);
   if (effects.length === 0 && plan.kind === 'migration') return null;
-  return html`<section data-part="effects" aria-labelledby="h-effects"><h2 id="h-effects">What happens <span class="aside">measured by running it and rolling it back</span></h2>
+  return html`<section data-part="effects" aria-labelledby="h-effects"><h2 id="h-effects">Effects <span class="aside">measured by running it and rolling it back</span></h2>
 ${effects.length === 0 ? html`<p class="note">No row changes.</p>` : effectsTable(effects, plan.target)}
 ${plan.undo !== null && html`<p class="note undo"><b>Undo:</b> ${plan.undo.kind === 'none' ? 'cannot be undone from here. ' : `${plan.undo.kind}. `}${visible(plan.undo.why)}</p>`}</section>`;
 }
@@ -43,8 +43,8 @@ function valueCell(value: unknown, id: string): Piece {
   const text = typeof value === 'string' ? value : typeof value === 'object' && value !== null && !('digits' in value) ? JSON.stringify(value) : null;
   // Up to a timestamp's length a value stays on one line; the table scrolls rather than tearing it.
   if (text === null || text.length <= SHORT_VALUE) return html`<span class="short">${showValue(value)}</span>`;
-  if (text.length <= LONG_VALUE) return showValue(value);
-  return html`${visible(text.slice(0, 80))}<span class="more">…</span><details id="${id}"><summary>Show all ${grouped(text.length)} characters</summary>${visible(text)}</details>`;
+  if (text.length <= LONG_VALUE) return html`<span class="medium">${showValue(value)}</span>`;
+  return html`<span class="medium">${visible(text.slice(0, 80))}<span class="more">…</span></span><details id="${id}"><summary>Show all ${grouped(text.length)} characters</summary>${visible(text)}</details>`;
 }
 
 function changeRow(change: Change, columns: readonly string[], kind: string, row: number): Html {
@@ -62,7 +62,7 @@ export function changesPart(plan: PlanDetail): Html | null {
   if (plan.changes.length === 0) return null;
   const columns = columnsOf(plan.changes);
   const sample = plan.changes.length < plan.affected_rows ? html` <span class="aside">a sample: ${plan.changes.length} of ${grouped(plan.affected_rows)}</span>` : null;
-  const verb = { delete: 'Rows that go', insert: 'Rows that come', update: 'Rows, before and after' }[plan.kind] ?? 'Rows';
+  const verb = { delete: 'Rows deleted', insert: 'Rows inserted', update: 'Rows, before and after' }[plan.kind] ?? 'Rows';
   return html`<section data-part="changes" aria-labelledby="h-changes"><h2 id="h-changes">${verb}${sample}</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="${verb}"><table class="rows ${plan.kind}"><thead><tr>${plan.kind === 'update' && html`<th scope="col">row</th>`}${columns.map((column) => html`<th scope="col">${visible(column, 'name')}</th>`)}</tr></thead>
 <tbody>${plan.changes.map((change, index) => changeRow(change, columns, plan.kind, index))}</tbody></table></div></section>`;

@@ -19,7 +19,8 @@ function headPart(plan: PlanDetail, rendered: RenderedPlan): Html {
   const sideRows = side.reduce((sum, effect) => sum + rowsOf(effect), 0);
   const found = alarms(plan);
   const grave = found.some(({ level }) => level === 'danger');
-  const facts = [share(plan), sideRows > 0 && `${plural(sideRows, 'more row')} in ${plural(side.length, 'other table')}, by cascade or trigger`].filter((fact) => typeof fact === 'string');
+  // Afterwards the table is another one, and the share would be wrong.
+  const facts = [plan.outcome === null && share(plan), sideRows > 0 && `${plural(sideRows, 'more row')} in ${plural(side.length, 'other table')}, by cascade or trigger`].filter((fact) => typeof fact === 'string');
   return html`<div class="head${grave ? ' grave' : ''}" data-part="head"><p class="crumb"><a href="/" data-nav>All plans</a> <span class="token">plan ${plan.plan_token.slice(0, 8)}</span> ${stateBadge(plan.status, stateName(plan.status))}</p>
 <h1>${rendered.title === undefined ? text : visible(rendered.title)}${name !== null && html` <span class="name">${visible(name, 'name')}</span>`}</h1>
 ${facts.length > 0 && html`<p class="sub">${facts.map((fact, index) => html`${index > 0 && html`<span class="sep">·</span>`}<span>${fact}</span>`)}</p>`}
@@ -55,7 +56,7 @@ ${plan.payload !== undefined && html`<pre class="sql" tabindex="0" aria-label="P
 
 function gatePart({ gate }: PlanDetail): Html | null {
   if (gate.length === 0) return null;
-  return html`<section data-part="gate" aria-labelledby="h-gate"><h2 id="h-gate">Why it waits</h2><ul class="plain">${gate.map((reason) => html`<li>${visible(reason.replace(/\b\d{4,}(?= rows?\b)/g, grouped))}</li>`)}</ul></section>`;
+  return html`<section data-part="gate" aria-labelledby="h-gate"><h2 id="h-gate">Why a human decides</h2><ul class="plain">${gate.map((reason) => html`<li>${visible(reason.replace(/\b\d{4,}(?= rows?\b)/g, grouped))}</li>`)}</ul></section>`;
 }
 
 export async function planPage(plan: PlanDetail, rendered: RenderedPlan, context: PageContext): Promise<string> {
