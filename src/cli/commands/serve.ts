@@ -1,3 +1,4 @@
+import { setTimeout as after } from 'node:timers/promises';
 import { connectionTargets } from '../../address.js';
 import { serverLogins } from '../../config.js';
 import { connectFirst } from '../../db/connect.js';
@@ -6,6 +7,8 @@ import { createCallPool } from '../../db/pool.js';
 import type { ApprovalServer } from '../../approvals/start.js';
 import type { ServerDependencies } from '../../mcp/dependencies.js';
 import type { Command, Context } from '../command.js';
+
+const CLOSE_MS = 500;
 
 /** The MCP server on stdio. stdout carries the protocol and nothing else. */
 export const serve: Command = {
@@ -48,8 +51,8 @@ function startPage({ config, io, log, logins }: Context, { databaseUrl, approver
   return {
     address: () => running?.address ?? null,
     async close() {
-      await starting;
-      await running?.close();
+      // A client waits for the end of this process; a database that does not answer must not hold it up.
+      await Promise.race([starting.then(() => running?.close()), after(CLOSE_MS)]);
     },
   };
 }
