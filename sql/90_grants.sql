@@ -79,8 +79,9 @@ grant select on countersign.pending, countersign.executing to countersign_approv
 grant execute on function
   countersign.show(text),
   countersign.plan_detail(text),
-  countersign.approve(text, text, text),
-  countersign.reject(text, text, text),
+  countersign.plan_list(text, text, integer),
+  countersign.approve(text, text, text, text, text),
+  countersign.reject(text, text, text, text, text),
   countersign.version()
   to countersign_approver;
 

@@ -164,6 +164,14 @@ export function createClient(query: Query) {
 
 export type Client = ReturnType<typeof createClient>;
 
+/** What the surface of a decision adds to it. Neither is identity: that is the database login. */
+export interface Said {
+  /** Who the surface says decided. */
+  decidedBy?: string | null;
+  /** `seen` of the plan's detail as the human saw it; a plan that has moved since is refused (PLAN_MISMATCH). */
+  seen?: string | null;
+}
+
 /** What a human's own login may do: look at what waits, and decide. */
 export function createApprover(query: Query) {
   return {
@@ -171,10 +179,13 @@ export function createApprover(query: Query) {
       (await query('select field, value from countersign.show($1)', [planToken])) as unknown as { field: string; value: string }[],
     planDetail: async (planToken: string): Promise<Row | null> =>
       ((await query('select countersign.plan_detail($1) as detail', [planToken]))[0]?.['detail'] ?? null) as Row | null,
-    approve: async (planToken: string, note: string | null, channel: string) =>
-      asOutcome(await query('select * from countersign.approve($1, $2, $3)', [planToken, note, channel])),
-    reject: async (planToken: string, reason: string | null, channel: string) =>
-      asOutcome(await query('select * from countersign.reject($1, $2, $3)', [planToken, reason, channel])),
+    /** A page of a list as JSON; null for a list that is not one. `after` is the token the page before ended with. */
+    planList: async (list: string, after: string | null, limit: number): Promise<Row | null> =>
+      ((await query('select countersign.plan_list($1, $2, $3) as list', [list, after, limit]))[0]?.['list'] ?? null) as Row | null,
+    approve: async (planToken: string, note: string | null, channel: string, said: Said = {}) =>
+      asOutcome(await query('select * from countersign.approve($1, $2, $3, $4, $5)', [planToken, note, channel, said.decidedBy ?? null, said.seen ?? null])),
+    reject: async (planToken: string, reason: string | null, channel: string, said: Said = {}) =>
+      asOutcome(await query('select * from countersign.reject($1, $2, $3, $4, $5)', [planToken, reason, channel, said.decidedBy ?? null, said.seen ?? null])),
   };
 }
 

@@ -22,6 +22,8 @@ export interface Config {
   callerId: string | undefined;
   approvalPort: number;
   approvalPage: boolean;
+  /** `token`: the page decides as the approver login, opened by a secret. `database`: each human signs in with their own login. */
+  approvalLogin: 'token' | 'database';
   /** How long `execute_plan` holds a call that waits for a human. */
   holdSeconds: number;
   dataDir: string | undefined;
@@ -48,6 +50,7 @@ const VARIABLES = {
   COUNTERSIGN_CALLER_ID: z.string().max(200, 'must have at most 200 characters').regex(/^[^\p{Cc}\p{Cf}]+$/u, 'must hold no control characters'),
   COUNTERSIGN_APPROVAL_PORT: integer(0, 65_535),
   COUNTERSIGN_APPROVAL_PAGE: z.enum(['on', 'off'], 'must be "on" or "off"'),
+  COUNTERSIGN_APPROVAL_LOGIN: z.enum(['token', 'database'], 'must be "token" or "database"'),
   // Beyond an hour no client waits; and a held call holds a place in line.
   COUNTERSIGN_HOLD_SECONDS: integer(0, 3_600),
   COUNTERSIGN_DATA_DIR: z.string().transform((value) => resolve(value)),
@@ -116,6 +119,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
     callerId: read(env, 'COUNTERSIGN_CALLER_ID'),
     approvalPort: read(env, 'COUNTERSIGN_APPROVAL_PORT') ?? 4319,
     approvalPage: (read(env, 'COUNTERSIGN_APPROVAL_PAGE') ?? 'on') === 'on',
+    approvalLogin: read(env, 'COUNTERSIGN_APPROVAL_LOGIN') ?? 'token',
     holdSeconds: read(env, 'COUNTERSIGN_HOLD_SECONDS') ?? 45,
     dataDir: read(env, 'COUNTERSIGN_DATA_DIR'),
     logLevel: read(env, 'COUNTERSIGN_LOG_LEVEL') ?? 'info',

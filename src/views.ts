@@ -48,6 +48,7 @@ interface AuditLogView {
   effects: unknown;
   note: string | null;
   hash: string;
+  reported_by: string | null;
 }
 
 /** `countersign.policy`, for auditors and administrators: a row a key and scope that is set, or a key's default. */

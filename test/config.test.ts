@@ -17,7 +17,7 @@ describe('the environment', () => {
   test('says nothing: the defaults', () => {
     expect(loadConfig({ PATH: '/bin' })).toEqual({
       databaseUrl: undefined, readerUrl: undefined, approverUrl: undefined, adminUrl: undefined, callerId: undefined,
-      approvalPort: 4319, approvalPage: true, holdSeconds: 45, dataDir: undefined, logLevel: 'info',
+      approvalPort: 4319, approvalPage: true, approvalLogin: 'token', holdSeconds: 45, dataDir: undefined, logLevel: 'info',
     });
     expect(serverLogins(loadConfig({}))).toBeNull();
   });
@@ -36,7 +36,7 @@ describe('the environment', () => {
   });
 
   test.each([
-    ['COUNTERSIGN_APPROVAL_PAGE', 'OFF'], ['COUNTERSIGN_APPROVAL_PAGE', 'false'], ['COUNTERSIGN_APPROVAL_PORT', '70000'], ['COUNTERSIGN_APPROVAL_PORT', '43x'],
+    ['COUNTERSIGN_APPROVAL_PAGE', 'OFF'], ['COUNTERSIGN_APPROVAL_PAGE', 'false'], ['COUNTERSIGN_APPROVAL_LOGIN', 'Database'], ['COUNTERSIGN_APPROVAL_PORT', '70000'], ['COUNTERSIGN_APPROVAL_PORT', '43x'],
     ['COUNTERSIGN_APPROVAL_PORT', '-1'], ['COUNTERSIGN_HOLD_SECONDS', '1e3'], ['COUNTERSIGN_HOLD_SECONDS', '99999'], ['COUNTERSIGN_LOG_LEVEL', 'verbose'],
     ['COUNTERSIGN_CALLER_ID', 'a\nb'], ['COUNTERSIGN_CALLER_ID', 'x'.repeat(201)], ['COUNTERSIGN_DATABASE_URL', ''], ['COUNTERSIGN_DATABASE_URL', 'mysql://h/d'],
     ['COUNTERSIGN_READER_URL', 'postgres://u:p#w@h/d'], ['DATABASE_URL', 'localhost'],

@@ -1,4 +1,4 @@
-create or replace function countersign_data.decide(p_verb text, p_token text, p_note text, p_channel text)
+create or replace function countersign_data.decide(p_verb text, p_token text, p_note text, p_channel text, p_decided_by text, p_seen text)
 returns countersign.outcome
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -23,6 +23,7 @@ begin
   v_call.channel := case when p_channel in ('psql', 'cli', 'page', 'elicit', 'dialog', 'folder') then p_channel else 'psql' end;
   v_call.caller_id := null;
   v_call.approved_by := session_user;
+  v_call.reported_by := left(nullif(btrim(p_decided_by), ''), 200);
   if v_refusal.code is not null then
     if v_refusal.code = 'UNKNOWN_TOKEN' then  -- a plan that is held names who holds it
       v_refusal.hint := countersign_data.hint_for_human(v_refusal.code, v_call.channel, p_token);
@@ -40,6 +41,9 @@ begin
   v_refusal := case
     when v_plan.login = session_user or countersign_data.is_agent(session_user) then countersign_data.outcome_refused('SELF_APPROVAL',
       format('%s asked for this plan, or is an agent''s login, and cannot decide on it.', session_user), 'Another human must decide, under a role of their own.')
+    when p_seen <> countersign_data.plan_seen(v_plan) then countersign_data.outcome_refused('PLAN_MISMATCH',
+      format('This plan has moved since you looked at it: it is %s now%s.', replace(v_plan.state, '_', ' '), coalesce(', approved by ' || nullif(array_to_string(v_approvers, ', '), ''), '')),
+      'Look at it again, then decide if it still waits.', jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state, 'approved_by', to_jsonb(v_approvers)))
     when p_verb = 'approve' and v_plan.state = 'previewed' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
       'This plan is within the limits and waits for nobody.', 'Nothing to do; reject it if it must not run.')
     when p_verb = 'approve' and v_plan.state = 'approved' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
@@ -70,4 +74,4 @@ begin
     jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state, 'decided_by', session_user, 'expires_at', v_plan.expires_at));
 end
 $$;
-comment on function countersign_data.decide(text, text, text, text) is 'approve and reject: one plan, one human, one event.';
+comment on function countersign_data.decide(text, text, text, text, text, text) is 'approve and reject: one plan, one human, one event.';

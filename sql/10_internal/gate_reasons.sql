@@ -34,7 +34,7 @@ begin
 
   v_rejection := countersign_data.rejection_of_like(p_plan, '-infinity');
   if v_rejection.plan_token is not null then
-    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_rejection.rejected_by, to_char(v_rejection.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || left(v_rejection.reason, 200), ''));
+    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_rejection.rejected_by, to_char(v_rejection.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || rtrim(left(v_rejection.reason, 200), '.'), ''));
   end if;
 
   -- many small plans are one large one; the lock makes concurrent previews of a login be judged one after the other

@@ -6,11 +6,11 @@ as $$
 begin
   return (
     select case p_plan.kind
-      when 'delete' then format('DELETE FROM %s%s', coalesce(p_plan.target, '?'), coalesce(format(' WHERE (%s)', p_plan.where_sql), ''))
+      when 'delete' then format('DELETE FROM %s%s', coalesce(p_plan.target, '?'), coalesce(' WHERE (' || p_plan.where_sql || ')', ''))
       when 'update' then format('UPDATE %s SET %s%s', coalesce(p_plan.target, '?'),
         (select string_agg(format('%I = $%s', c.name, jsonb_array_length(p_plan.params) - cardinality(p_plan.columns) + c.n), ', ' order by c.n)
          from unnest(p_plan.columns) with ordinality as c(name, n)),
-        coalesce(format(' WHERE (%s)', p_plan.where_sql), ''))
+        coalesce(' WHERE (' || p_plan.where_sql || ')', ''))
       when 'insert' then format('INSERT INTO %s (%s) VALUES (%s)', coalesce(p_plan.target, '?'),
         (select string_agg(quote_ident(c), ', ') from unnest(p_plan.columns) c),
         (select string_agg('$' || n, ', ') from generate_series(1, cardinality(p_plan.columns)) n))

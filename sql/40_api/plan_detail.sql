@@ -14,20 +14,20 @@ set jit = off
 as $$
 declare
   v_plan countersign_data.plan;
-  v_count integer;
+  v_tokens constant uuid[] := countersign_data.tokens_beginning(p_token);
 begin
-  if p_token !~ '^[0-9a-f]{8}[0-9a-f-]{0,28}$' then
+  if coalesce(cardinality(v_tokens), 0) <> 1 then
     return null;
   end if;
-  select count(*) into v_count from (select from countersign_data.plan q where q.token::text like p_token || '%' limit 2) x;
-  if v_count <> 1 then
-    return null;
-  end if;
-  select * into v_plan from countersign_data.plan q where q.token::text like p_token || '%';
+  select * into v_plan from countersign_data.plan q where q.token = v_tokens[1];
   return countersign_data.plan_shown(v_plan) || jsonb_build_object(
     'status', countersign_data.state_now(v_plan), 'requested_by', v_plan.login, 'caller_id', v_plan.caller_id, 'reason', v_plan.reason,
     'requested_at', v_plan.created_at, 'decision', countersign_data.recorded_decision(v_plan.token), 'outcome', countersign_data.recorded_outcome(v_plan.token),
-    'timeline', (select jsonb_agg(jsonb_build_object('ts', to_char(e.ts, 'YYYY-MM-DD HH24:MI:SS'), 'status', e.status, 'code', e.code, 'by', coalesce(e.approved_by, e.login::text), 'note', e.note) order by e.seq)
+    'kind', v_plan.kind, 'columns', to_jsonb(v_plan.columns), 'table_rows', countersign_data.rows_of_table(v_plan.relation),
+    'now', clock_timestamp(), 'seen', countersign_data.plan_seen(v_plan),
+    'approvals', countersign_data.recorded_approvals(v_plan.token), 'earlier', countersign_data.earlier_plans(v_plan),
+    'timeline', (select jsonb_agg(jsonb_build_object('ts', to_char(e.ts, 'YYYY-MM-DD HH24:MI:SS'), 'at', e.ts, 'status', e.status, 'code', e.code, 'tool', e.tool,
+                   'by', e.login, 'reported_by', e.reported_by, 'channel', e.channel, 'note', e.note, 'rows', e.actual_rows) order by e.seq)
                  from (select * from countersign_data.event e where e.chain = v_plan.token order by e.seq desc limit 50) e));
 end
 $$;

@@ -1,4 +1,6 @@
-create or replace function countersign.reject(p_token text, p_reason text default null, p_channel text default 'psql')
+-- p_decided_by: who the surface says decided; recorded beside session_user, never instead of it. p_seen: what plan_detail
+-- called `seen`; a decision on something that has moved since is refused.
+create or replace function countersign.reject(p_token text, p_reason text default null, p_channel text default 'psql', p_decided_by text default null, p_seen text default null)
 returns countersign.outcome
 language plpgsql
 security definer
@@ -17,7 +19,7 @@ begin
   get diagnostics v_context = pg_context;
   perform countersign_data.refuse_nested_call(v_context, 'reject');
   perform countersign_data.refuse_other_isolation();
-  return countersign_data.decide('reject', p_token, p_reason, p_channel);
+  return countersign_data.decide('reject', p_token, p_reason, p_channel, p_decided_by, p_seen);
 end
 $$;
-comment on function countersign.reject(text, text, text) is 'Approver: forbids a plan for ever; the agent reads the reason.';
+comment on function countersign.reject(text, text, text, text, text) is 'Approver: forbids a plan for ever; the agent reads the reason.';

@@ -22,6 +22,7 @@ const ENTRIES: readonly Entry[] = [
   { name: 'allow', summary: 'let the agent read or write tables, or call functions', load: async () => (await import('./commands/allow.js')).allow },
   { name: 'revoke', summary: 'take tables or functions off the allowlist again', load: async () => (await import('./commands/allow.js')).revoke },
   { name: 'policy', summary: 'show the policy, or set one of its values', load: async () => (await import('./commands/policy.js')).policy },
+  { name: 'approvals', summary: 'the approval page alone; --open opens it', load: async () => (await import('./commands/approvals.js')).approvals },
   { name: 'pending', summary: 'list the plans that wait for a human', load: async () => (await import('./commands/pending.js')).pending },
   { name: 'show', summary: 'show one plan: statement, effects, rows before and after', load: async () => (await import('./commands/show.js')).show },
   { name: 'approve', summary: 'let a waiting plan run', load: async () => (await import('./commands/decide.js')).approve },

@@ -31,9 +31,9 @@ export interface PlanListener {
   mark(): number;
   /** Resolves when it is worth reading the plan again. Never rejects for the database's sake; rejects with the signal's reason. */
   waitFor(planToken: string, options?: WaitOptions): Promise<void>;
-  /** Every notification, and `connected` after each (re)connect. Returns the unsubscriber. */
+  /** Every notification, `connected` after each (re)connect, and `lost` when the connection is. Returns the unsubscriber. */
   on(event: 'notification', listener: (notification: PlanNotification) => void): () => void;
-  on(event: 'connected', listener: () => void): () => void;
+  on(event: 'connected' | 'lost', listener: () => void): () => void;
   close(): Promise<void>;
 }
 
@@ -83,6 +83,7 @@ export function createListener(url: string, log: (line: string) => void = () => 
     if (closed) void subscriber.close().catch(() => undefined);
     else events.emit('connected');
   });
+  subscriber.events.on('reconnect', (attempt) => { if (attempt === 1 && !closed) events.emit('lost'); });
   subscriber.events.on('error', (error) => { if (!closed) log(`Listening for decisions was interrupted: ${error.message}`); });
   // A failed first attempt goes on by itself; the channel is on the list it subscribes after connecting.
   subscriber.connect().catch((error: Error) => log(`Listening for decisions waits for the database: ${error.message}`));

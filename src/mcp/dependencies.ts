@@ -17,6 +17,8 @@ export interface ServerDependencies {
   reader: CallPool;
   /** Wake-ups when a human has decided. */
   listener: PlanListener;
+  /** Where a human can decide, without any secret: it goes to the agent. Null while there is no page. */
+  approvalPage?: () => string | null;
   /** What an administrator runs to put the backend into this database, or bring it up to date. */
   installCommand: string;
   /** Diagnostics. Goes to stderr: stdout carries the protocol and nothing else. `error` is why the process ends. */

@@ -19,6 +19,8 @@ export interface Dispatch {
   refusals: RefusalLog;
   /** Resolves once the database has passed its checks; rejects with DATABASE_UNAVAILABLE while it cannot be asked. */
   ready(): Promise<void>;
+  /** Address of the approval page, without any secret; null when there is none. */
+  approvalPage(): string | null;
   log(line: string): void;
 }
 
@@ -65,6 +67,13 @@ function asRefusal(error: unknown, log: (line: string) => void): CountersignErro
   );
 }
 
+/** The database knows how to decide by psql and command line; where the page is, only this process knows. */
+function withPage(content: Json, address: string | null): Json {
+  const { approval, plan_token: token } = content;
+  if (address === null || typeof approval !== 'object' || approval === null || typeof token !== 'string') return content;
+  return { ...content, approval: { ...approval, page: `${address}plans/${token}` } };
+}
+
 /** Answers one tool call: guard, schema, database checks, tool. Every end of it is a result, and every refusal an event. */
 export async function callTool(dispatch: Dispatch, call: Call, context: ToolContext): Promise<CallToolResult> {
   let valuesAreSound = false;
@@ -80,7 +89,7 @@ export async function callTool(dispatch: Dispatch, call: Call, context: ToolCont
     await dispatch.ready();
     const answer = await tool.run(args, context);
     void dispatch.refusals.flush();
-    return 'refused' in answer ? refusal(answer.refused) : success(answer.content);
+    return 'refused' in answer ? refusal(answer.refused) : success(withPage(answer.content, dispatch.approvalPage()));
   } catch (error) {
     const refused = asRefusal(error, dispatch.log);
     await dispatch.refusals.record(call.name, refused, call.args, valuesAreSound);

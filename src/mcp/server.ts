@@ -56,6 +56,7 @@ export function createServers(dependencies: ServerDependencies, ready: () => Pro
     tools: new Map(TOOLS.map((tool) => [tool.name, tool])),
     refusals: createRefusalLog(client, callerId, log),
     ready,
+    approvalPage: dependencies.approvalPage ?? (() => null),
     log,
   };
   const contextOf = (signal: AbortSignal, progress: ToolContext['progress']): ToolContext => {

@@ -89,7 +89,7 @@ export const TOKENS: readonly Attack[] = [
       for (const verb of ['approve', 'reject']) {
         expect(await tried(world, login, `select * from countersign.${verb}($1)`, [plan.plan_token]), `${login} ${verb}`).toBe('42501');
       }
-      expect(await tried(world, login, 'select countersign_data.decide(\'approve\', $1, null, \'psql\')', [plan.plan_token])).toBe('42501');
+      expect(await tried(world, login, 'select countersign_data.decide(\'approve\', $1, null, \'psql\', null, null)', [plan.plan_token])).toBe('42501');
       expect(await tried(world, login, 'update countersign_data.plan set state = \'approved\'')).toBe('42501');
       expect(await tried(world, login, 'select token from countersign_data.plan')).toBe('42501');
     }
@@ -442,8 +442,8 @@ export const TOKENS: readonly Attack[] = [
     expect(await fatal()).toEqual([]);
     await world.admin('create function countersign.later() returns integer language sql as \'select 1\'');
     expect(await fatal()).toEqual([expect.stringContaining('countersign.later()')]);
-    await world.admin('drop function countersign.later(); grant execute on function countersign.approve(text, text, text) to public');
-    expect(await fatal()).toEqual([expect.stringContaining('countersign.approve(text,text,text)')]);
+    await world.admin('drop function countersign.later(); grant execute on function countersign.approve(text, text, text, text, text) to public');
+    expect(await fatal()).toEqual([expect.stringContaining('countersign.approve(text,text,text,text,text)')]);
   }),
   story('', 'an execution that stands behind a lock gives up, and the plan can be tried again', async (world) => {
     const plan = await readyPlan(world, 'delete_rows', ONE);

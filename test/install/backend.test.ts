@@ -37,7 +37,7 @@ describe('at once', () => {
   test('several installs into one database end in one backend', async () => {
     const db = await createTestDatabase({ backend: false });
     const results = await Promise.all(Array.from({ length: 3 }, () => install(db.url('admin'), { strict: true })));
-    expect(results.flatMap((result) => result.migrations)).toEqual(['0001_foundation', '0004_rows_reached']);
+    expect(results.flatMap((result) => result.migrations)).toEqual(['0001_foundation', '0003_page', '0004_rows_reached']);
     const alone = await createTestDatabase({ backend: false });
     await install(alone.url('admin'), { strict: true });
     const strip = (lines: string[]): string[] => lines.filter((line) => !line.startsWith('database '));
@@ -61,8 +61,8 @@ describe('over what is there', () => {
     await install(db.url('admin'), { strict: true });
     const before = await everything(db);
     await admin.query(`
-      grant execute on function countersign.approve(text, text, text) to public; grant usage on schema countersign_data to countersign_agent; grant all on countersign_data.event to countersign_agent;
-      alter function countersign_data.decide(text, text, text, text) set search_path = public; alter function countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb) owner to current_user;
+      grant execute on function countersign.approve(text, text, text, text, text) to public; grant usage on schema countersign_data to countersign_agent; grant all on countersign_data.event to countersign_agent;
+      alter function countersign_data.decide(text, text, text, text, text, text) set search_path = public; alter function countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb) owner to current_user;
       create or replace function countersign.version() returns integer language sql as 'select 99'; drop view countersign.pending; drop function countersign_data.check_cap(oid, jsonb);
       alter table countersign_data.plan owner to current_user; drop trigger _10_event_is_chained on countersign_data.event`);
     expect(await everything(db)).not.toEqual(before);
@@ -120,7 +120,7 @@ describe('without a superuser', () => {
 
     const plain = await connected(url);
     await plain.query('create schema shop; create table shop.item (id integer primary key, name text); insert into shop.item select g, \'item\' from generate_series(1, 200) g; create table shop.secret (id integer)');
-    expect((await install(url, { strict: true })).migrations).toEqual(['0001_foundation', '0004_rows_reached']);
+    expect((await install(url, { strict: true })).migrations).toEqual(['0001_foundation', '0003_page', '0004_rows_reached']);
     expect(await install(url, { strict: true, onlyWhenChanged: true })).toMatchObject({ applied: false });
     expect((await install(url)).applied).toBe(true);
 

@@ -37,7 +37,7 @@ test('outcome is what every API call answers', async () => {
 test('the audit log has the columns that were promised, in order', async () => {
   const { rows } = await db.as('auditor').query('select attname from pg_attribute where attrelid = \'countersign.audit_log\'::regclass and attnum > 0 order by attnum');
   expect(rows.map((row: { attname: string }) => row.attname)).toEqual([
-    'id', 'ts', 'tool', 'reason', 'statement', 'params_redacted', 'preview_rows', 'actual_rows', 'plan_token', 'approved_by', 'status', 'code', 'channel', 'session_user', 'caller_id', 'duration_ms', 'effects', 'note', 'hash']);
+    'id', 'ts', 'tool', 'reason', 'statement', 'params_redacted', 'preview_rows', 'actual_rows', 'plan_token', 'approved_by', 'status', 'code', 'channel', 'session_user', 'caller_id', 'duration_ms', 'effects', 'note', 'hash', 'reported_by']);
 });
 
 test('the backend has version 1', async () => {

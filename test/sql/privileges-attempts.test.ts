@@ -15,13 +15,13 @@ const ATTEMPTS = [
   'select nextval(\'orders_id_seq\')', 'alter table stock disable trigger all', 'create index on stock (amount)', 'comment on table stock is \'mine\'', 'analyze secrets; select * from secrets',
   // Countersign's own
   'select * from countersign_data.event', 'update countersign_data.plan set state = \'approved\'', 'insert into countersign_data.event (status) values (\'approved\')',
-  'select * from countersign.pending', 'select * from countersign.audit_log', 'select * from countersign.policy', 'select countersign_data.decide(\'approve\', \'x\', null, null)',
+  'select * from countersign.pending', 'select * from countersign.audit_log', 'select * from countersign.policy', 'select countersign_data.decide(\'approve\', \'x\', null, null, null, null)',
   'select countersign.approve(\'00000000\')', 'select countersign.reject(\'00000000\')', 'select countersign.show(\'00000000\')', 'select countersign.plan_detail(\'00000000\')',
   'select countersign.set_policy(\'hard_max_rows\', \'1000000000\')', 'select countersign.set_search_path(\'{public}\')', 'select countersign.allow(\'write\', \'secrets\')',
   'select countersign.record_policy(\'x\')', 'select countersign.find_relation(\'secrets\')', 'select countersign.change_allowlist(true, \'write\', \'secrets\', null)',
   'select countersign_exec.run_dml(null, null, null, \'delete from stock\', \'[]\', 1, null, null)', 'select countersign_exec.run_ddl(\'drop table stock\')', 'select countersign_exec.resolve(\'stock\')',
   'create or replace function countersign.version() returns integer language sql as \'select 2\'', 'alter function countersign.version() owner to current_user',
-  'drop function countersign.approve(text, text, text)', 'grant execute on function countersign.approve(text, text, text) to public', 'drop schema countersign cascade',
+  'drop function countersign.approve(text, text, text, text, text)', 'grant execute on function countersign.approve(text, text, text, text, text) to public', 'drop schema countersign cascade',
   'drop trigger _10_event_is_chained on countersign_data.event', 'create view countersign_scratch.v as select 1',
   // roles
   'grant countersign_approver to current_user', 'create role helper in role countersign_approver', 'alter role countersign_agent superuser', 'alter role current_user createrole',

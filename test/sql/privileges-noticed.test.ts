@@ -30,10 +30,10 @@ describe('the access probe notices when', () => {
   const agentsSchema = 'grant usage on schema countersign_data to countersign_agent';
   const agentsSchemaBack = 'revoke usage on schema countersign_data from countersign_agent';
   const cases: ReadonlyArray<[string, Parameters<typeof accessOfLogin>[1], string, string, string[]]> = [
-    ['PUBLIC may execute approve', 'agent', 'grant execute on function countersign.approve(text, text, text) to public',
-      'revoke execute on function countersign.approve(text, text, text) from public', ['execute countersign.approve']],
-    ['the agent may approve', 'agent', 'grant execute on function countersign.approve(text, text, text) to countersign_agent',
-      'revoke execute on function countersign.approve(text, text, text) from countersign_agent', ['execute countersign.approve']],
+    ['PUBLIC may execute approve', 'agent', 'grant execute on function countersign.approve(text, text, text, text, text) to public',
+      'revoke execute on function countersign.approve(text, text, text, text, text) from public', ['execute countersign.approve']],
+    ['the agent may approve', 'agent', 'grant execute on function countersign.approve(text, text, text, text, text) to countersign_agent',
+      'revoke execute on function countersign.approve(text, text, text, text, text) from countersign_agent', ['execute countersign.approve']],
     ['the agent may read events', 'agent', `${agentsSchema}; grant select on countersign_data.event to countersign_agent`,
       `${agentsSchemaBack}; revoke select on countersign_data.event from countersign_agent`, ['select countersign_data.event']],
     ['the agent may update one column of plans', 'agent', `${agentsSchema}; grant update (state) on countersign_data.plan to countersign_agent`,
@@ -111,7 +111,7 @@ describe('the probe of a protection notices when', () => {
     const client = await db.connect('admin');
     await client.query(`set session authorization ${both}`);
     const waiting = accepted(await previewDelete(client, 'stock', 'id <= 150'));
-    const { rows } = await admin.query<{ definition: string }>('select pg_get_functiondef(\'countersign_data.decide(text, text, text, text)\'::regprocedure) as definition');
+    const { rows } = await admin.query<{ definition: string }>('select pg_get_functiondef(\'countersign_data.decide(text, text, text, text, text, text)\'::regprocedure) as definition');
     const definition = rows[0]?.definition ?? '';
     const weakened = definition.replace('v_plan.login = session_user or countersign_data.is_agent(session_user)', 'false');
     expect(weakened).not.toBe(definition);

@@ -21,7 +21,7 @@ const LOGINS = {
   ],
   reader: [],
   alice: [
-    'execute countersign.approve', 'execute countersign.plan_detail', 'execute countersign.reject', 'execute countersign.show', 'execute countersign.version',
+    'execute countersign.approve', 'execute countersign.plan_detail', 'execute countersign.plan_list', 'execute countersign.reject', 'execute countersign.show', 'execute countersign.version',
     'select countersign.executing', 'select countersign.pending',
   ],
   auditor: ['execute countersign.verify_chain', 'execute countersign.version', 'select countersign.audit_log', 'select countersign.policy'],

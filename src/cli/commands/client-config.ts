@@ -99,6 +99,8 @@ function serverEnvironment(config: Config, embedded: boolean, env: NodeJS.Proces
       : { COUNTERSIGN_DATABASE_URL: config.databaseUrl, COUNTERSIGN_READER_URL: config.readerUrl }),
     COUNTERSIGN_CALLER_ID: config.callerId,
     COUNTERSIGN_HOLD_SECONDS: env['COUNTERSIGN_HOLD_SECONDS'],
+    COUNTERSIGN_APPROVAL_PORT: env['COUNTERSIGN_APPROVAL_PORT'],
+    COUNTERSIGN_APPROVAL_LOGIN: env['COUNTERSIGN_APPROVAL_LOGIN'],
   };
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -22,7 +22,7 @@ export const demo: Command = {
     const abort = (): void => interrupt.abort();
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, abort);
     return runDemo({
-      io, seed, yes: flag('yes'), dataDir: config.dataDir ?? null, ...program,
+      io, seed, yes: flag('yes'), dataDir: config.dataDir ?? null, pagePort: config.approvalPage ? config.approvalPort : null, ...program,
       databaseConfigured: !logins.embedded, signal: interrupt.signal,
     });
   },

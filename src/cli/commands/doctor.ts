@@ -31,7 +31,7 @@ export const doctor: Command = {
   },
 };
 
-async function examine({ logins }: Context): Promise<{ checks: Check[]; reached: boolean }> {
+async function examine({ logins, config }: Context): Promise<{ checks: Check[]; reached: boolean }> {
   const checks: Check[] = [nodeVersion()];
   const names: Partial<Record<Who, string>> = {};
   for (const who of ['admin', 'agent', 'reader', 'approver'] as const) {
@@ -39,10 +39,19 @@ async function examine({ logins }: Context): Promise<{ checks: Check[]; reached:
     checks.push(...found.checks);
     if (found.login !== null) names[who] = found.login;
   }
+  if (names.approver !== undefined || config.approvalLogin === 'database') checks.push(approvalPage(config));
   const reached = Object.keys(names).length > 0;
   const asked = names.agent !== undefined ? 'agent' : names.admin !== undefined ? 'admin' : null;
   if (asked !== null) checks.push(...await examineBackend(logins, asked, names.reader ?? null));
   return { checks, reached };
+}
+
+/** What nobody should find out later: who can open the page. */
+function approvalPage({ approvalPage: on, approvalLogin }: Context['config']): Check {
+  const message = !on ? 'off; people decide by psql or command line'
+    : approvalLogin === 'database' ? 'each human signs in with their own database login'
+      : 'opened by a secret in a file of this user; an agent with a shell of its own on this machine could read it (COUNTERSIGN_APPROVAL_LOGIN=database prevents that)';
+  return { checkName: 'approval page', severity: 'ok', message, hint: '' };
 }
 
 async function examineLogin(logins: Logins, who: keyof typeof VARIABLES): Promise<{ checks: Check[]; login: string | null }> {

@@ -1,10 +1,14 @@
+import { setTimeout as after } from 'node:timers/promises';
 import { connectionTargets, withoutLogin } from '../../address.js';
 import { serverLogins } from '../../config.js';
 import { connectFirst } from '../../db/connect.js';
 import { createListener } from '../../db/notify.js';
 import { createCallPool } from '../../db/pool.js';
+import type { ApprovalServer } from '../../approvals/start.js';
 import type { ServerDependencies } from '../../mcp/dependencies.js';
 import type { Command, Context } from '../command.js';
+
+const CLOSE_MS = 500;
 
 /** The MCP server on stdio. stdout carries the protocol and nothing else. */
 export const serve: Command = {
@@ -15,13 +19,42 @@ export const serve: Command = {
     if (context.io.interactive) context.io.err('Waiting for an MCP client on stdin. countersign --help lists the other commands.\n');
     const { startServer } = await import('../../mcp/stdio.js');
     const logins = serverLogins(context.config) ?? await embeddedLogins(context);
-    return startServer(dependencies(context, logins));
+    const page = startPage(context, logins);
+    try {
+      return await startServer({ ...dependencies(context, logins), approvalPage: page.address });
+    } finally {
+      await page.close();
+    }
   },
 };
 
 interface ServerLogins {
   databaseUrl: string;
   readerUrl: string;
+  /** The embedded database's approver; elsewhere the environment names it, or there is none. */
+  approverUrl?: string;
+}
+
+/** The page comes up beside the server, which never waits for it: without a page people decide by psql. */
+function startPage({ config, io, log, logins }: Context, { databaseUrl, approverUrl }: ServerLogins): { address(): string | null; close(): Promise<void> } {
+  const own = logins.addresses.approver ?? approverUrl ?? null;
+  const address = config.approvalLogin === 'database' ? (own ?? databaseUrl) : own;
+  if (!config.approvalPage || address === null) return { address: () => null, close: async () => undefined };
+  let running: ApprovalServer | null = null;
+  const starting = import('../approval-page.js')
+    .then(({ openApprovalPage }) => openApprovalPage({ address, config, env: io.env, log: (line) => log('warn', line) }))
+    .then((page) => {
+      running = page;
+      log('info', `approval page: ${page.url}`);
+    })
+    .catch((error: Error) => log('warn', `there is no approval page: ${error.message}`));
+  return {
+    address: () => running?.address ?? null,
+    async close() {
+      // A client waits for the end of this process; a database that does not answer must not hold it up.
+      await Promise.race([starting.then(() => running?.close()), after(CLOSE_MS)]);
+    },
+  };
 }
 
 async function embeddedLogins({ logins, log }: Context): Promise<ServerLogins> {
@@ -34,7 +67,7 @@ async function embeddedLogins({ logins, log }: Context): Promise<ServerLogins> {
   } finally {
     await client.end();
   }
-  return { databaseUrl: database.agentUrl, readerUrl: database.readerUrl };
+  return { databaseUrl: database.agentUrl, readerUrl: database.readerUrl, approverUrl: database.approverUrl };
 }
 
 function dependencies({ config, version, log }: Context, { databaseUrl, readerUrl }: ServerLogins): ServerDependencies {

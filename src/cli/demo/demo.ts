@@ -1,3 +1,5 @@
+import type { ApprovalServer } from '../../approvals/start.js';
+import { openApprovalPage } from '../approval-page.js';
 import { auditTable } from '../commands/audit.js';
 import { configFor } from '../commands/client-config.js';
 import type { Io } from '../io.js';
@@ -15,6 +17,8 @@ export interface DemoOptions {
   seed: number;
   /** Lets a scripted human decide, so that the demo ends by itself. */
   yes: boolean;
+  /** Port of the approval page; null for none. */
+  pagePort: number | null;
   /** Folder of the embedded database; null for the user's own. */
   dataDir: string | null;
   node: string;
@@ -45,12 +49,21 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     tell.facts([['server', `"${agent.serverName}" on stdio with ${agent.tools.length} tools, none of which approves`]]);
     const human = await signIn(database.approverUrl, HUMAN);
     closing.push(() => human.close());
-    await untilAborted(signal, play(agent, human, database, options, tell));
+    const page = await startPage(database, options, log);
+    if (page !== null) closing.push(() => page.close());
+    await untilAborted(signal, play(agent, human, database, page, options, tell));
     if (signal.aborted) io.out('\n');
     return 0;
   } finally {
     for (const close of closing.reverse()) await close().catch(() => undefined);
   }
+}
+
+/** The page, for a person; a scripted human needs none. Without it psql and the command line remain. */
+async function startPage(database: EmbeddedDatabase, { yes, pagePort, dataDir, io }: DemoOptions, log: (line: string) => void): Promise<ApprovalServer | null> {
+  if (yes || pagePort === null) return null;
+  const config = { approvalLogin: 'token', approvalPort: pagePort, dataDir: dataDir ?? undefined } as const;
+  return openApprovalPage({ address: database.approverUrl, config, env: io.env, log }).catch(() => null);
 }
 
 function verbose({ env }: Io): boolean {
@@ -83,7 +96,7 @@ async function prepare(database: EmbeddedDatabase, { seed, databaseConfigured }:
   }
 }
 
-async function play(agent: Agent, human: Human, database: EmbeddedDatabase, options: DemoOptions, tell: Narrator): Promise<void> {
+async function play(agent: Agent, human: Human, database: EmbeddedDatabase, page: ApprovalServer | null, options: DemoOptions, tell: Narrator): Promise<void> {
   const waiting = await runScript(agent, tell);
   tell.step('Two plans wait, and the agent waits with them', 'execute_plan');
   const deletion = follow(agent, waiting.deletion, 'Deleting the test tenant\'s orders', tell);
@@ -97,7 +110,7 @@ async function play(agent: Agent, human: Human, database: EmbeddedDatabase, opti
     await closeStory(human, tell);
     return;
   }
-  explainDeciding(waiting, database, options, tell);
+  explainDeciding(waiting, database, page, options, tell);
   await finished;
   await closeStory(human, tell);
   tell.say('\nThe database stays up for you to look around. Ctrl-C ends the demo.');
@@ -140,10 +153,17 @@ async function decideByScript(human: Human, { deletion, migration }: Waiting, te
   await human.reject(migration.planToken, reason);
 }
 
-function explainDeciding({ deletion, migration }: Waiting, database: EmbeddedDatabase, options: DemoOptions, tell: Narrator): void {
+function explainDeciding({ deletion, migration }: Waiting, database: EmbeddedDatabase, page: ApprovalServer | null, options: DemoOptions, tell: Narrator): void {
   const cli = commandLine(options);
   const url = options.databaseConfigured ? ` --url '${database.approverUrl}'` : '';
-  tell.say('Decide in a second terminal. With psql, signed in as the human alice:');
+  if (page !== null) {
+    tell.say('Decide on the approval page. Open it with:');
+    tell.block('\n');
+    tell.command(page.url);
+    tell.say('\nOr in a second terminal. With psql, signed in as the human alice:');
+  } else {
+    tell.say('Decide in a second terminal. With psql, signed in as the human alice:');
+  }
   tell.block('\n');
   tell.command(`psql '${database.approverUrl}'`);
   tell.command('select * from countersign.pending \\gx');
