@@ -36,6 +36,7 @@ begin
       (12, 'rows lost', (select string_agg(format('%s: about %s', l.value->>'object', coalesce(l.value->>'rows', '?')), E'\n') from jsonb_array_elements(v_plan->'migration'->'rows_lost_estimate') l)),
       (13, 'removed', (select string_agg('- ' || l.value, E'\n') from jsonb_array_elements_text(v_plan->'migration'->'removed') l)),
       (14, 'added', (select string_agg('+ ' || l.value, E'\n') from jsonb_array_elements_text(v_plan->'migration'->'added') l)),
+      (15, 'by count', (select 'compared by number of rows only: ' || string_agg(c.value, ', ') from jsonb_array_elements_text(v_plan->'compared_by_count_only') c)),
       (16, 'triggers', (select string_agg(concat_ws(' ', t.value->>'table', t.value->>'trigger', '->', t.value->>'function',
           case when (t.value->>'may_reach_outside')::boolean then '(MAY REACH OUTSIDE THE DATABASE)' end), E'\n') from jsonb_array_elements(v_plan->'triggers') t)),
       (17, 'undo', concat_ws(': ', v_plan->'undo'->>'kind', v_plan->'undo'->>'why')),
@@ -52,6 +53,10 @@ begin
     union all
     select 9, c.ordinality, 'row', concat_ws(E'\n', c.value->>'key', '- ' || countersign_data.cut(nullif(c.value->'before', 'null')::text, 1000), '+ ' || countersign_data.cut(nullif(c.value->'after', 'null')::text, 1000))
     from jsonb_array_elements(v_plan->'changes') with ordinality c
+    union all
+    select 15, r.ordinality, 'reaches', format('%s rows of %s, such as', r.value->>'rows', r.value->>'table') || coalesce((
+      select string_agg(E'\n- ' || countersign_data.cut(s.value::text, 300), '' order by s.ordinality) from jsonb_array_elements(r.value->'sample_rows') with ordinality s where s.ordinality <= 3), '')
+    from jsonb_array_elements(v_plan->'reached') with ordinality r
     union all
     select 22, t.ordinality, 'event', concat_ws(' ', t.value->>'ts', t.value->>'status', t.value->>'code', t.value->>'by', regexp_replace(t.value->>'note', '\s+', ' ', 'g'))
     from jsonb_array_elements(v_plan->'timeline') with ordinality t) as f(place, nth, field, value)

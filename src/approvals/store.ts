@@ -75,6 +75,10 @@ export interface PlanDetail extends Omit<PlanLine, 'required' | 'approved' | 'ou
   gate: string[];
   effects: Effect[];
   changes: Change[];
+  /** Rows of other tables that foreign keys reach; compared one by one when the plan runs. */
+  reached?: { table: string; rows: number; sample_rows: Record<string, unknown>[] }[];
+  /** Tables of which only the number of rows is compared: agents may not read them, or a trigger writes them. */
+  compared_by_count_only?: string[];
   triggers: { table: string; trigger: string; function: string; may_reach_outside: boolean }[];
   undo: { kind: string; why: string } | null;
   migration?: Migration;

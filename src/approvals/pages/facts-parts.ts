@@ -68,6 +68,20 @@ export function changesPart(plan: PlanDetail): Html | null {
 <tbody>${plan.changes.map((change, index) => changeRow(change, columns, plan.kind, index))}</tbody></table></div></section>`;
 }
 
+/** What a cascade takes, table by table, and what of it nobody can compare row by row. */
+export function reachedPart({ reached = [], compared_by_count_only: counted = [] }: PlanDetail): Html | null {
+  if (reached.length === 0 && counted.length === 0) return null;
+  return html`<section data-part="reached" aria-labelledby="h-reached"><h2 id="h-reached">Rows that this reaches <span class="aside">in other tables, or deeper in this one</span></h2>
+${reached.map(({ table, rows, sample_rows: sample }, index) => html`<details id="reached-${index}"><summary>${plural(rows, 'row')} of <span class="name">${visible(table, 'name')}</span> <span class="aside">${sample.length < rows ? `a sample of ${sample.length}` : 'all'}</span></summary>${rowsTable(sample, `r-${index}`, table)}</details>`)}
+${counted.length > 0 && html`<p class="note">Compared by their number only when it runs, since agents may not read them or a trigger writes them: ${counted.map((table, index) => html`${index > 0 && ', '}<span class="name">${visible(table, 'name')}</span>`)}.</p>`}</section>`;
+}
+
+function rowsTable(rows: readonly Record<string, unknown>[], id: string, label: string): Html {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].slice(0, 40);
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Rows of ${visible(label)}"><table class="rows"><thead><tr>${columns.map((column) => html`<th scope="col">${visible(column, 'name')}</th>`)}</tr></thead>
+<tbody>${rows.map((row, at) => html`<tr>${columns.map((column, index) => html`<td>${valueCell(row[column], `${id}-${at}-${index}`)}</td>`)}</tr>`)}</tbody></table></div>`;
+}
+
 const LOCKS: Readonly<Record<string, string>> = {
   AccessExclusiveLock: 'nobody can read or write', ExclusiveLock: 'others can only read', ShareRowExclusiveLock: 'others cannot write', ShareLock: 'others cannot write',
   ShareUpdateExclusiveLock: 'others can read and write', RowExclusiveLock: 'others can read and write',

@@ -6,7 +6,7 @@ import { showStatement, showValue } from '../statement.js';
 import type { PlanDetail } from '../store.js';
 import { cutText, grouped, plural, visible } from '../text.js';
 import { decisionPart } from './decide.js';
-import { changesPart, effectsPart, migrationPart, triggersPart } from './facts-parts.js';
+import { changesPart, effectsPart, migrationPart, reachedPart, triggersPart } from './facts-parts.js';
 import { alarmShown, document, moment, stateBadge, type PageContext } from './layout.js';
 import { earlierPart, timelinePart } from './story.js';
 
@@ -61,7 +61,7 @@ function gatePart({ gate }: PlanDetail): Html | null {
 
 export async function planPage(plan: PlanDetail, rendered: RenderedPlan, context: PageContext): Promise<string> {
   const main = html`<div class="plan-page" data-plan="${plan.plan_token}">${headPart(plan, rendered)}
-<div class="columns"><div class="story">${effectsPart(plan)}${await statementPart(plan)}${migrationPart(plan)}${changesPart(plan)}${triggersPart(plan)}${hostPart(rendered, plan)}${gatePart(plan)}${reasonPart(plan)}${earlierPart(plan)}${timelinePart(plan)}</div>
+<div class="columns"><div class="story">${effectsPart(plan)}${await statementPart(plan)}${migrationPart(plan)}${changesPart(plan)}${reachedPart(plan)}${triggersPart(plan)}${hostPart(rendered, plan)}${gatePart(plan)}${reasonPart(plan)}${earlierPart(plan)}${timelinePart(plan)}</div>
 ${decisionPart(plan, context)}</div></div>`;
   const { text, name } = headline({ ...plan, tag: plan.migration?.tag ?? null });
   // A title is plain text outside the page's control of what is seen: only plain names go there.
