@@ -20,7 +20,7 @@ begin
     v_call := countersign_data.event_of(v_plan);
   end if;
   v_call.tool := p_verb;
-  v_call.channel := case when p_channel in ('psql', 'cli', 'page', 'elicit', 'dialog', 'folder') then p_channel else 'psql' end;
+  v_call.channel := countersign_data.channel_of(p_channel);
   v_call.caller_id := null;
   v_call.approved_by := session_user;
   if v_refusal.code is not null then
@@ -38,6 +38,8 @@ begin
       format('%s asked for this plan, or is an agent''s login, and cannot decide on it.', session_user), 'Another human must decide, under a role of their own.')
     when p_verb = 'approve' and v_plan.state = 'previewed' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
       'This plan is within the limits and waits for nobody.', 'Nothing to do; reject it if it must not run.')
+    when p_verb = 'approve' and v_plan.state = 'failed' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
+      'This plan was begun and failed; its host may begin it again without another approval.', 'Nothing to do; reject it if it must not be tried again.')
     when p_verb = 'approve' and v_plan.state = 'approved' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
       format('This plan is already approved by %s.', array_to_string(v_approvers, ', ')), 'Nothing to do; the agent may execute it.')
     when p_verb = 'approve' and session_user = any(v_approvers) then countersign_data.outcome_refused('INVALID_ARGUMENTS',
@@ -55,7 +57,8 @@ begin
     v_call.status := 'approved';
     v_state := case when cardinality(v_approvers) + 1 >= v_plan.required_approvals then 'approved' else 'awaiting_approval' end;
     -- a decision in the last minute must leave the agent time to act on it
-    v_plan.expires_at := greatest(v_plan.expires_at, clock_timestamp() + countersign_data.policy_value('plan_ttl', coalesce(v_plan.relation, 0))::interval);
+    v_plan.expires_at := greatest(v_plan.expires_at,
+      clock_timestamp() + least(v_plan.plan_ttl, countersign_data.policy_value('plan_ttl', coalesce(v_plan.relation, 0))::interval));
   end if;
   v_plan := countersign_data.move_plan(v_plan, v_call, array[v_state]);
   return countersign_data.outcome_ok(

@@ -5,11 +5,9 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_reasons text[] := '{}';
+  v_reasons text[] := coalesce(p_plan.gate, '{}');  -- what a host asks for itself
   v_effects constant jsonb := case p_plan.kind when 'migration' then p_plan.effects->'effects' else p_plan.effects end;
   v_row record;
-  v_spent bigint;
-  v_budget bigint;
 begin
   if p_plan.kind = 'migration' then
     v_reasons := v_reasons || 'Migrations always wait for a human.'::text;
@@ -27,6 +25,7 @@ begin
     limit 1
   loop
     v_reasons := v_reasons || case
+      when p_plan.kind = 'host' then format('It changes %s things outside this database, as its host counts; more than %s wait for a human.', v_row.rows, v_row.line)
       when v_row.whole then format('It changes %s rows in all tables together; more than %s wait for a human.', v_row.rows, v_row.line)
       else format('It changes %s rows of %s; more than %s wait for a human there.', v_row.rows, countersign_data.qualified_name(v_row.relation), v_row.line) end;
   end loop;
@@ -40,24 +39,11 @@ begin
   for v_row in
     select t.rejected_by, t.ts, t.reason from countersign_data.tombstone t where t.fingerprint = p_plan.fingerprint order by t.ts desc limit 1
   loop
-    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_row.rejected_by, to_char(v_row.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || left(v_row.reason, 200), ''));
+    v_reasons := v_reasons || format('%s rejected the same %s on %s%s.', v_row.rejected_by, case p_plan.kind when 'host' then 'payload' else 'statement' end, to_char(v_row.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || left(v_row.reason, 200), ''));
   end loop;
 
-  -- many small plans are one large one; the lock makes concurrent previews of a login be judged one after the other
-  if v_reasons = '{}' then
-    perform from countersign_data.requester r where r.login = session_user for update;
-    if not found then
-      insert into countersign_data.requester (login) values (session_user) on conflict do nothing;
-      perform from countersign_data.requester r where r.login = session_user for update;
-    end if;
-    v_budget := countersign_data.policy_number('ungated_rows_per_hour', p_plan.relation);
-    select coalesce(sum(q.total_rows), 0) into v_spent
-    from countersign_data.plan q
-    where q.login = session_user and q.gate = '{}' and q.total_rows > 0
-      and ((q.state in ('executing', 'executed', 'undone') and q.created_at > clock_timestamp() - interval '1 hour') or (q.state = 'previewed' and q.expires_at > clock_timestamp()));
-    if v_spent + p_plan.total_rows > v_budget then
-      v_reasons := v_reasons || format('%s already changed or may change %s rows without a human within the hour; with these it would pass %s.', session_user, v_spent, v_budget);
-    end if;
+  if v_reasons = '{}' and (p_plan.kind <> 'host' or p_plan.total_rows > 0) then
+    v_reasons := array_remove(array[countersign_data.over_budget(p_plan)], null);
   end if;
   return v_reasons;
 end

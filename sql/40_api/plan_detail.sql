@@ -14,16 +14,12 @@ set jit = off
 as $$
 declare
   v_plan countersign_data.plan;
-  v_count integer;
+  v_tokens constant uuid[] := countersign_data.tokens_beginning(p_token);
 begin
-  if p_token !~ '^[0-9a-f]{8}[0-9a-f-]{0,28}$' then
+  if cardinality(v_tokens) <> 1 then
     return null;
   end if;
-  select count(*) into v_count from (select from countersign_data.plan q where q.token::text like p_token || '%' limit 2) x;
-  if v_count <> 1 then
-    return null;
-  end if;
-  select * into v_plan from countersign_data.plan q where q.token::text like p_token || '%';
+  select * into v_plan from countersign_data.plan q where q.token = v_tokens[1];
   return countersign_data.plan_shown(v_plan) || jsonb_build_object(
     'status', countersign_data.state_now(v_plan), 'requested_by', v_plan.login, 'caller_id', v_plan.caller_id, 'reason', v_plan.reason,
     'requested_at', v_plan.created_at, 'decision', countersign_data.recorded_decision(v_plan.token), 'outcome', countersign_data.recorded_outcome(v_plan.token),
