@@ -18,7 +18,8 @@ begin
                 case when jsonb_typeof(e.value) in ('object', 'array') then countersign_data.canonical_value(e.value, p_depth + 1)
                      when jsonb_typeof(e.value) = 'number' and e.value::text !~ '^-?[0-9]{1,15}$' then countersign_data.json_number(e.value::numeric)
                      else e.value::text end as text
-              from jsonb_each(p_value) e) m);
+              from jsonb_each(p_value) e
+              offset 0) m);  -- a fence: without it each member would be written twice, and at each level again
     when 'array' then
       return (
         select case when count(*) = count(m.text) then '[' || coalesce(string_agg(m.text, ',' order by m.place), '') || ']' end
@@ -26,7 +27,8 @@ begin
                 case when jsonb_typeof(e.value) in ('object', 'array') then countersign_data.canonical_value(e.value, p_depth + 1)
                      when jsonb_typeof(e.value) = 'number' and e.value::text !~ '^-?[0-9]{1,15}$' then countersign_data.json_number(e.value::numeric)
                      else e.value::text end as text
-              from jsonb_array_elements(p_value) with ordinality as e(value, place)) m);
+              from jsonb_array_elements(p_value) with ordinality as e(value, place)
+              offset 0) m);
     when 'number' then
       return countersign_data.json_number(p_value::numeric);
     else

@@ -120,12 +120,12 @@ describe('expiry', () => {
   });
 
   test('sweep moves one\'s own plans whose time is over, and nothing else', async () => {
+    await agent.query('select countersign.sweep()');
     const over = await Promise.all(['previewed', 'awaiting_approval', 'approved', 'failed', 'executing', 'executed', 'rejected'].map(async (from) => PLANS[from]?.() ?? expect.fail()));
     const foreign = accepted(await createHostPlan(agent2, mail()));
     const live = await make();
     for (const { plan } of over) await expire(db, plan.detail.plan_token);
     await expire(db, foreign.detail.plan_token);
-    expect(await one(db, 'select count(*)::integer from countersign_data.plan')).toBeGreaterThan(0);
     expect((await agent.query('select countersign.sweep() as swept')).rows[0].swept).toBe(4);
     expect(await Promise.all(over.map(({ plan }) => state(plan)))).toEqual(['expired', 'expired', 'expired', 'expired', 'executing', 'executed', 'rejected']);
     expect(await state(foreign)).toBe('previewed');
@@ -270,8 +270,8 @@ describe('beginning', () => {
 describe('who may', () => {
   test('another login, an agent\'s too, finds no such plan', async () => {
     const made = await PLANS['executing']?.() ?? expect.fail();
-    for (const call of [begin(agent2, made.plan, made.payload), confirmExecuted(agent2, made.plan), confirmFailed(agent2, made.plan), planStatus(agent2, made.plan)]) {
-      expect(await call).toMatchObject({ ok: false, code: 'UNKNOWN_TOKEN' });
+    for (const call of [() => begin(agent2, made.plan, made.payload), () => confirmExecuted(agent2, made.plan), () => confirmFailed(agent2, made.plan), () => planStatus(agent2, made.plan)]) {
+      expect(await call()).toMatchObject({ ok: false, code: 'UNKNOWN_TOKEN' });
     }
     expect(await state(made.plan)).toBe('executing');
     expect((await agent2.query('select * from countersign.host_plans(\'executing\')')).rows).toEqual([]);
@@ -281,9 +281,10 @@ describe('who may', () => {
     const made = await PLANS['executing']?.() ?? expect.fail();
     for (const login of ['agent', 'agent2', 'reader', 'auditor', 'owner', 'nobody'] as const) expect(await sqlstate(settle(db.as(login), made.plan, 'done'))).toBe('42501');
     for (const login of ['alice', 'reader', 'auditor', 'owner', 'nobody'] as const) {
-      for (const call of [createHostPlan(db.as(login), '{}'), begin(db.as(login), made.plan, made.payload), confirmExecuted(db.as(login), made.plan), confirmFailed(db.as(login), made.plan),
-        db.as(login).query('select countersign.sweep()'), db.as(login).query('select countersign.host_plans(\'executing\')'), outcomeOf(db.as(login), 'adopt_host_plan($1, $2)', ['x', 'y'])]) {
-        expect(await sqlstate(call)).toBe('42501');
+      const session = db.as(login);
+      for (const call of [() => createHostPlan(session, '{}'), () => begin(session, made.plan, made.payload), () => confirmExecuted(session, made.plan), () => confirmFailed(session, made.plan),
+        () => session.query('select countersign.sweep()'), () => session.query('select countersign.host_plans(\'executing\')'), () => outcomeOf(session, 'adopt_host_plan($1, $2)', ['x', 'y'])]) {
+        expect(await sqlstate(call())).toBe('42501');
       }
     }
     expect(await settle(alice, made.plan, 'perhaps')).toMatchObject({ ok: false, code: 'INVALID_ARGUMENTS' });
@@ -411,7 +412,7 @@ describe('brought in from elsewhere', () => {
     accepted(await confirmFailed(agent, plan));
     expect(await begin(agent, plan, '{"a":1}')).toMatchObject({ ok: false, code: 'PLAN_EXPIRED' });
     expect(await adopt(token)).toMatchObject({ ok: true, detail: { adopted: false } });
-    expect(await eventsOf(db, token)).toEqual(['previewed', 'executing', 'failed STATEMENT_FAILED', 'expired PLAN_EXPIRED']);
+    expect(await eventsOf(db, token)).toEqual(['previewed', 'executing', 'refused ALREADY_EXECUTING', 'failed STATEMENT_FAILED', 'expired PLAN_EXPIRED']);
     expect(await adopt('not-a-uuid')).toMatchObject({ ok: false, code: 'INVALID_ARGUMENTS' });
   });
 
