@@ -1,5 +1,6 @@
 -- One level of RFC 8785 a call; leaves are written by the level above them. Strings are escaped by Postgres as JSON.stringify
--- does: short escapes where there are any, lower-case \u00xx for other controls, everything else as it is.
+-- does: short escapes where there are any, lower-case \u00xx for other controls, everything else as it is. Numbers of up to
+-- fifteen digits are what a double always keeps, and stand as they are.
 create or replace function countersign_data.canonical_value(p_value jsonb, p_depth integer)
 returns text
 language plpgsql immutable
@@ -16,7 +17,7 @@ begin
         select case when count(*) = count(m.text) then '{' || coalesce(string_agg(m.key || ':' || m.text, ',' order by m.place), '') || '}' end
         from (select to_jsonb(e.key)::text as key, case when octet_length(e.key) = length(e.key) then convert_to(e.key, 'UTF8') else countersign_data.utf16_order(e.key) end as place,
                 case when jsonb_typeof(e.value) in ('object', 'array') then countersign_data.canonical_value(e.value, p_depth + 1)
-                     when jsonb_typeof(e.value) = 'number' and e.value::text !~ '^-?[0-9]{1,15}$' then countersign_data.json_number(e.value::numeric)
+                     when jsonb_typeof(e.value) = 'number' and e.value::text !~ '^-?([0-9]{1,15}|[0-9]{1,8}\.[0-9]{0,5}[1-9])$' then countersign_data.json_number(e.value::numeric)
                      else e.value::text end as text
               from jsonb_each(p_value) e
               offset 0) m);  -- a fence: without it each member would be written twice, and at each level again
@@ -25,7 +26,7 @@ begin
         select case when count(*) = count(m.text) then '[' || coalesce(string_agg(m.text, ',' order by m.place), '') || ']' end
         from (select e.place,
                 case when jsonb_typeof(e.value) in ('object', 'array') then countersign_data.canonical_value(e.value, p_depth + 1)
-                     when jsonb_typeof(e.value) = 'number' and e.value::text !~ '^-?[0-9]{1,15}$' then countersign_data.json_number(e.value::numeric)
+                     when jsonb_typeof(e.value) = 'number' and e.value::text !~ '^-?([0-9]{1,15}|[0-9]{1,8}\.[0-9]{0,5}[1-9])$' then countersign_data.json_number(e.value::numeric)
                      else e.value::text end as text
               from jsonb_array_elements(p_value) with ordinality as e(value, place)
               offset 0) m);

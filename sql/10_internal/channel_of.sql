@@ -3,6 +3,6 @@ returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select case when p_channel in ('psql', 'cli', 'page', 'elicit', 'dialog', 'folder') then p_channel else 'psql' end
+  select case when p_channel in ('psql', 'cli', 'page', 'elicit', 'dialog', 'folder', 'host') then p_channel else 'psql' end
 $$;
 comment on function countersign_data.channel_of(text) is 'The channel of a decision, as far as it is one that there is.';
