@@ -1,5 +1,5 @@
-import { createApprover, type Approver, type Outcome } from '../../client.js';
-import { EXIT, JSON_OPTION, URL_OPTION, type Command, type Context } from '../command.js';
+import { createApprover, type Approver, type Outcome, type Settlement } from '../../client.js';
+import { EXIT, JSON_OPTION, URL_OPTION, UsageError, type Command, type Context } from '../command.js';
 import { demand } from '../failure.js';
 import { safeText } from '../terminal.js';
 import { planEssentials } from './show.js';
@@ -31,6 +31,26 @@ export const reject: Command = {
   run: (context) =>
     decide(context, 'Reject this plan for good?', (approver, token) => approver.reject(token, context.option('reason') ?? null, CHANNEL)),
 };
+
+/** Says how a host's plan that hangs in executing ended. */
+export const settle: Command = {
+  usage: [
+    'countersign settle TOKEN done|not-done [--note TEXT] [--yes] [--json] [--url URL]',
+    '',
+    'Find out first whether it happened. done uses the plan up; not-done lets its host try again until it expires.',
+  ],
+  options: { note: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
+  words: [2, 2],
+  run: (context) => {
+    const how = settlement(context.words[1]);
+    return decide(context, `Settle this plan as ${how}?`, (approver, token) => approver.settle(token, how, context.option('note') ?? null, CHANNEL));
+  },
+};
+
+function settlement(word: string | undefined): Settlement {
+  if (word === 'done' || word === 'not-done') return word;
+  throw new UsageError(`a plan is settled as done or not-done, not ${JSON.stringify(word)}`);
+}
 
 async function decide(
   { io, words, flag, option, logins }: Context,
