@@ -72,6 +72,7 @@ grant execute on function
   countersign.approve(text, text, text),
   countersign.reject(text, text, text),
   countersign.settle(text, text, text, text),
+  countersign.announce(text),
   countersign.version()
   to countersign_approver;
 

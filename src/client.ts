@@ -213,6 +213,11 @@ export function createClient(query: Query) {
 
 export type Client = ReturnType<typeof createClient>;
 
+/** Wakes those who watch plans, several in one transaction; for sessions that announce later. */
+export async function announceAll(query: Query, planTokens: readonly string[]): Promise<void> {
+  await query('select countersign.announce(token) from unnest($1::text[]) as token', [planTokens]);
+}
+
 /** The functions a host's login calls to gate what it does outside the database. */
 export function createHost(query: Query) {
   const outcome = async (text: string, values: readonly unknown[]) => asOutcome(await query(text, values));

@@ -4,19 +4,25 @@ create or replace function countersign_data.own_host_plan(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_token constant uuid := countersign_data.token_of(p_token);
 begin
   perform countersign_data.refuse_other_isolation();
   perform countersign_data.commit_durably();
-  perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', 0) || 'ms', true);
   call.tool := p_verb;
   call.channel := 'host';
   call.caller_id := p_caller_id;
-  begin
-    select * into plan from countersign_data.plan q where q.token = countersign_data.token_of(p_token) and q.login = session_user for update;
-  exception when lock_not_available then
-    refusal := countersign_data.outcome_refused('ALREADY_EXECUTING', 'This plan is being begun, ended or decided at this moment.', 'Try again in a moment.');
-    return;
-  end;
+  -- nearly always nobody else is at it; only a wait needs a limit, and a subtransaction to tell of it
+  select * into plan from countersign_data.plan q where q.token = v_token and q.login = session_user for update skip locked;
+  if plan.token is null then
+    begin
+      perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', 0) || 'ms', true);
+      select * into plan from countersign_data.plan q where q.token = v_token and q.login = session_user for update;
+    exception when lock_not_available then
+      refusal := countersign_data.outcome_refused('ALREADY_EXECUTING', 'This plan is being begun, ended or decided at this moment.', 'Try again in a moment.');
+      return;
+    end;
+  end if;
   if plan.token is null then
     refusal := countersign_data.refusal_unknown_token();
     return;

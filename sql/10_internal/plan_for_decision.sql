@@ -12,8 +12,13 @@ begin
       'select * from countersign.pending; lists what waits. Give the whole token, or its first eight characters or more.');
     return;
   end if;
-  perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', 0) || 'ms', true);
+  -- nearly always nobody else is at it; only a wait needs a limit, and a subtransaction to tell of it
+  select * into plan from countersign_data.plan q where q.token = v_tokens[1] for update skip locked;
+  if found then
+    return;
+  end if;
   begin
+    perform set_config('lock_timeout', countersign_data.policy_milliseconds('lock_timeout', 0) || 'ms', true);
     select * into plan from countersign_data.plan q where q.token = v_tokens[1] for update;
   exception when lock_not_available then
     refusal := countersign_data.outcome_refused('ALREADY_EXECUTING', 'The plan is being executed or decided at this moment.', 'Try again in a moment.');

@@ -41,7 +41,7 @@ begin
     when v_plan.state = 'awaiting_approval' then
       countersign_data.outcome_refused('AWAITING_APPROVAL', 'A human has not decided yet.',
         'Wait for the decision and begin again. Tell the human how to decide: ' || (countersign_data.plan_shown(v_plan)->'approval'->>'cli'))
-    else countersign_data.check_host_plan(v_plan)  -- the cap may have been lowered since
+    when v_plan.total_rows > 0 then countersign_data.check_host_plan(v_plan)  -- the cap may have been lowered since
   end;
   if v_refusal.code is not null then
     v_refusal.detail := v_refusal.detail || jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state, 'expires_at', v_plan.expires_at);

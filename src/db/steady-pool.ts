@@ -19,7 +19,11 @@ export interface SteadyPool {
 export interface SteadyPoolOptions extends Pick<CallPoolOptions, 'url' | 'applicationName' | 'max' | 'log'> {
   /** Whether the login is an agent's: its sessions take the settings that the database asks for. */
   agent: boolean;
+  /** Whether whoever calls announces what it created and decided itself, after the commit. */
+  announceLater?: boolean;
 }
+
+const ANNOUNCE_LATER = { name: 'countersign.announce', value: 'later' };
 
 /** Beyond the longest statement_timeout that makes sense here: a server that hangs is given up. */
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -29,7 +33,8 @@ export function createSteadyPool(options: SteadyPoolOptions): SteadyPool {
   const targets = connectionTargets(options.url);
   const { pool, rotate } = createDriverPool({ ...options, allowExitOnIdle: true }, targets, async (client, target) => {
     if (target.writable && !await acceptsWrites(client)) throw new Error('the server is a read-only standby');
-    if (options.agent) await applySettings(client, await listDefaults(client));
+    const defaults = options.agent ? await listDefaults(client) : [];
+    await applySettings(client, options.announceLater ? [...defaults, ANNOUNCE_LATER] : defaults);
   });
 
   async function connect(): Promise<pg.PoolClient> {

@@ -2,7 +2,7 @@
 import { createApprover, createAuditor, createClient, createHost, type Approver, type Auditor, type Client, type Host } from '../client.js';
 import { createListener, type PlanListener } from '../db/notify.js';
 import { createSteadyPool } from '../db/steady-pool.js';
-import { createViews } from '../views.js';
+import type { createViews } from '../views.js';
 
 export interface Connection {
   /** For members of countersign_agent. */
@@ -19,7 +19,8 @@ export interface Connection {
 }
 
 /** Opens a pool for a login; what the login may not do, Postgres refuses (42501). No connection is made before the first call. */
-export function connect(url: string, options: { max?: number; log?: (line: string) => void } = {}): Connection {
+export async function connect(url: string, options: { max?: number; log?: (line: string) => void } = {}): Promise<Connection> {
+  const { createViews } = await import('../views.js');
   const pool = createSteadyPool({ url, applicationName: 'countersign library', agent: false, ...options });
   let listener: PlanListener | null = null;
   return {

@@ -1,8 +1,9 @@
 /** Where a store's plans live, and by which logins it is reached. */
-import { createApprover, createHost, type Approver, type Host, type Query } from '../client.js';
+import { createApprover, createHost, type Approver, type Host, type Outcome, type Query } from '../client.js';
+import { createAnnouncer, type Announcer } from './announcer.js';
 import { createListener, type PlanListener } from '../db/notify.js';
 import { createSteadyPool } from '../db/steady-pool.js';
-import { createViews } from '../views.js';
+import type { createViews } from '../views.js';
 
 /** As much of a `pg` pool as is used. */
 export interface QueryablePool {
@@ -73,23 +74,56 @@ async function addresses(options: ConnectionOptions): Promise<Addresses> {
   return { agent: database.agentUrl, approver: approverUrl ?? database.approverUrl, stop: database.stop };
 }
 
+/** What waits for a human wakes pages once it is stored. */
+function announcingHost(host: Host, announcer: Announcer | null): Host {
+  if (announcer === null) return host;
+  return {
+    ...host,
+    async createHostPlan(plan) {
+      const outcome = await host.createHostPlan(plan);
+      if (outcome.detail?.['status'] === 'awaiting_approval') announcer.announce(String(outcome.detail['plan_token']));
+      return outcome;
+    },
+  };
+}
+
+/** A decision wakes whoever waits for it once it is stored. */
+function announcing(approver: Approver, announcer: Announcer): Approver {
+  const after = async (decided: Promise<Outcome>): Promise<Outcome> => {
+    const outcome = await decided;
+    if (outcome.ok && outcome.detail !== null) announcer.announce(String(outcome.detail['plan_token']));
+    return outcome;
+  };
+  return {
+    ...approver,
+    approve: (...call) => after(approver.approve(...call)),
+    reject: (...call) => after(approver.reject(...call)),
+  };
+}
+
 /** Opens what the options name. Nothing is asked of the database yet. */
 export async function openConnection(options: ConnectionOptions): Promise<StoreConnection> {
   const { agent, approver, stop } = await addresses(options);
   const common = { ...(options.log ? { log: options.log } : {}), ...(options.max === undefined ? {} : { max: options.max }) };
-  const own = options.pool === undefined ? createSteadyPool({ url: agent ?? '', applicationName: 'countersign host', agent: true, ...common }) : null;
+  const own = options.pool === undefined ? createSteadyPool({ url: agent ?? '', applicationName: 'countersign host', agent: true, announceLater: true, ...common }) : null;
   const { pool } = options;
   const query: Query = pool === undefined ? (text, values) => own?.query(text, values) ?? Promise.resolve([]) : async (text, values = []) => (await pool.query(text, [...values])).rows;
-  const deciders = approver === undefined ? null : createSteadyPool({ url: approver, applicationName: 'countersign host approver', agent: false, ...common });
+  const deciders = approver === undefined ? null : createSteadyPool({ url: approver, applicationName: 'countersign host approver', agent: false, announceLater: true, ...common });
+  // Loaded only where somebody decides: a host that does not starts in half the time.
+  const views = deciders === null ? null : (await import('../views.js')).createViews(deciders.query);
   const address = agent ?? approver;
+  // A pool of the host's own has sessions of its own, which notify as they are.
+  const announcer = own === null ? null : createAnnouncer(own.query);
+  const deciderAnnouncer = deciders === null ? null : createAnnouncer(deciders.query);
   let listener: PlanListener | null = null;
   return {
-    host: createHost(query),
-    approver: deciders === null ? null : createApprover(deciders.query),
-    views: deciders === null ? null : createViews(deciders.query),
+    host: announcingHost(createHost(query), announcer),
+    approver: deciders === null || deciderAnnouncer === null ? null : announcing(createApprover(deciders.query), deciderAnnouncer),
+    views,
     listener: () => (listener ??= address === undefined ? createPoller() : createListener(address, options.log)),
     async close() {
       await listener?.close();
+      await Promise.all([announcer?.close(), deciderAnnouncer?.close()]);
       await Promise.all([own?.end(), deciders?.end()]);
       await stop();
     },

@@ -178,12 +178,16 @@ export class PlanStore<TPayload = unknown> {
    * @throws PlanError UNKNOWN_TOKEN; the signal's reason.
    */
   async waitForDecision(planToken: string, { signal, timeoutMs = Number.POSITIVE_INFINITY }: WaitForDecision = {}): Promise<Decision> {
-    const listener = this.#connection.listener();
     const deadline = performance.now() + timeoutMs;
+    signal?.throwIfAborted();
+    let status = await this.#stateNow(planToken);
+    if (status !== null && status !== 'awaiting_approval') return this.#decision(planToken, status);
+    const listener = this.#connection.listener();
     for (;;) {
       signal?.throwIfAborted();
+      // Marked before the state is read: what comes in between is not missed.
       const mark = listener.mark();
-      const status = await this.#stateNow(planToken);
+      status = await this.#stateNow(planToken);
       if (status !== null && status !== 'awaiting_approval') return this.#decision(planToken, status);
       const left = deadline - performance.now();
       if (left <= 0) return { status: 'awaiting_approval', by: null, note: null, at: null };
