@@ -15,7 +15,7 @@ begin
       -- a member that cannot be written makes the whole null: string_agg would only leave it out
       return (
         select case when count(*) = count(m.text) then '{' || coalesce(string_agg(m.key || ':' || m.text, ',' order by m.place), '') || '}' end
-        from (select to_jsonb(e.key)::text as key, case when octet_length(e.key) = length(e.key) then convert_to(e.key, 'UTF8') else countersign_data.utf16_order(e.key) end as place,
+        from (select to_jsonb(e.key)::text as key, case when octet_length(e.key) = length(e.key) then convert_to(e.key, 'UTF8') else countersign_data.code_unit_order(e.key) end as place,
                 case when jsonb_typeof(e.value) in ('object', 'array') then countersign_data.canonical_value(e.value, p_depth + 1)
                      when jsonb_typeof(e.value) = 'number' and e.value::text !~ '^-?([0-9]{1,15}|[0-9]{1,8}\.[0-9]{0,5}[1-9])$' then countersign_data.json_number(e.value::numeric)
                      else e.value::text end as text

@@ -1,6 +1,6 @@
 -- RFC 8785 sorts keys by UTF-16 code units, where what needs two of them comes before U+E000. Bytes of UTF-8 have them the
 -- other way round, so U+E000 to U+FFFF are given a first byte that is above all others.
-create or replace function countersign_data.utf16_order(p_key text)
+create or replace function countersign_data.code_unit_order(p_key text)
 returns bytea
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -14,4 +14,4 @@ begin
     from regexp_split_to_table(p_key, '') with ordinality as c(value, place));
 end
 $$;
-comment on function countersign_data.utf16_order(text) is 'A sort key: bytes in the order of the text''s UTF-16 code units.';
+comment on function countersign_data.code_unit_order(text) is 'A sort key: bytes in the order of the text''s UTF-16 code units.';
