@@ -12,8 +12,8 @@ alter table countersign_data.plan
 alter table countersign_data.plan
   add constraint plan_kind_is_known check (kind in ('insert', 'update', 'delete', 'migration', 'host')),
   add constraint plan_changes_rows_of_a_relation check ((kind in ('migration', 'host')) = (relation is null)),
-  add constraint plan_of_a_host_runs_no_sql check (kind <> 'host' or (run_statement is null and run_probe is null and digest is null)),
-  add constraint plan_digest_is_given_by_a_host check (kind = 'host' or (data_digest is null and plan_ttl is null and approval_ttl is null));
+  add constraint plan_of_a_host_is_not_run_here check (case when kind = 'host' then run_statement is null and run_probe is null and digest is null
+    else data_digest is null and plan_ttl is null and approval_ttl is null end);
 comment on column countersign_data.plan.statement is 'The statement; of a host plan the payload, as canonical JSON.';
 comment on column countersign_data.plan.data_digest is 'Host''s digest of the data the plan rests on; must be presented again when it begins.';
 comment on column countersign_data.plan.plan_ttl is 'Host''s own, shorter life of a plan that may run; policy still bounds it. approval_ttl: of one that waits.';

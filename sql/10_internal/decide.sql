@@ -4,6 +4,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_durable constant boolean := countersign_data.is_durable_call();  -- a rejection that a crash forgets would be an approval's chance
   v_found record;
   v_plan countersign_data.plan;
   v_call countersign_data.event;
@@ -11,8 +12,6 @@ declare
   v_approvers name[];
   v_state text;
 begin
-  -- a rejection that a crash forgets would be an approval's chance; until the commit, so no SET clause
-  perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') <> 'remote_apply';
   v_found := countersign_data.plan_for_decision(p_token);
   v_plan := v_found.plan;
   v_refusal := v_found.refusal;

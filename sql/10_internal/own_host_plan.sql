@@ -5,10 +5,9 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_durable constant boolean := countersign_data.is_durable_call();
   v_token constant uuid := countersign_data.token_of(p_token);
 begin
-  perform countersign_data.refuse_other_isolation();
-  perform countersign_data.commit_durably();
   call.tool := p_verb;
   call.channel := 'host';
   call.caller_id := p_caller_id;

@@ -4,8 +4,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return (
-    select (extract(epoch from countersign_data.policy_value(p_key, p_relation)::interval) * 1000)::bigint);
+  return (extract(epoch from countersign_data.policy_value(p_key, p_relation)::interval) * 1000)::bigint;
 end
 $$;
 comment on function countersign_data.policy_milliseconds(text, oid) is 'An interval policy in force for a relation, in milliseconds.';

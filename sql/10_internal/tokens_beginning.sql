@@ -9,6 +9,9 @@ declare
 begin
   if p_token is null or length(p_token) not between 8 and 36 then
     return '{}';
+  elsif length(p_token) = 36 then
+    v_first := countersign_data.token_of(p_token);
+    return array(select q.token from countersign_data.plan q where q.token = v_first);
   end if;
   -- filled up it must be a token: what has its hyphens elsewhere begins none
   v_first := countersign_data.token_of(p_token || substr('00000000-0000-0000-0000-000000000000', length(p_token) + 1));

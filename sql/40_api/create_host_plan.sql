@@ -15,12 +15,11 @@ set quote_all_identifiers = off
 set jit = off
 as $$
 declare
+  v_durable constant boolean := countersign_data.is_durable_call();
   v_started constant timestamptz := clock_timestamp();
   v_plan countersign_data.plan;
   v_refusal countersign.outcome;
 begin
-  perform countersign_data.refuse_other_isolation();
-  perform countersign_data.commit_durably();
   v_plan.kind := 'host';
   v_plan.tool := p_tool;
   v_plan.reason := left(p_reason, 2000);

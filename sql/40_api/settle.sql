@@ -12,6 +12,7 @@ set quote_all_identifiers = off
 set jit = off
 as $$
 declare
+  v_durable constant boolean := countersign_data.is_durable_call();
   v_found record;
   v_plan countersign_data.plan;
   v_call countersign_data.event;
@@ -20,8 +21,6 @@ declare
 begin
   get diagnostics v_context = pg_context;
   perform countersign_data.refuse_nested_call(v_context, 'settle');
-  perform countersign_data.refuse_other_isolation();
-  perform countersign_data.commit_durably();
   v_found := countersign_data.plan_for_decision(p_token);
   v_plan := v_found.plan;
   if v_plan.token is not null then
