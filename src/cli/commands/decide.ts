@@ -35,9 +35,11 @@ export const reject: Command = {
 /** Says how a host's plan that hangs in executing ended. */
 export const settle: Command = {
   usage: [
-    'countersign settle TOKEN done|not-done [--note TEXT] [--yes] [--json] [--url URL]',
+    'countersign settle TOKEN done|not-done [--note TEXT] [--yes] [--json]',
+    '                   [--url URL]',
     '',
-    'Find out first whether it happened. done uses the plan up; not-done lets its host try again until it expires.',
+    'Find out first whether it happened. done uses the plan up; not-done lets',
+    'its host try again until it expires.',
   ],
   options: { note: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
   words: [2, 2],
