@@ -1,12 +1,14 @@
 /**
- * What Countersign costs, through the real MCP server over stdio, beside the same work in plain SQL through `pg`: each pair
- * in turn on the same server in one run, so that a noisy machine hits both. Quote the ratios, not the milliseconds.
+ * What Countersign costs, through the real MCP server over stdio and through the library, beside the same work in plain SQL
+ * through `pg`: each pair in turn on the same server in one run, so that a noisy machine hits both. Quote the ratios, not
+ * the milliseconds.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { ensureEmbedded } from '../dist/db/embedded.js';
+import { reportLifecycles } from './lifecycle.mjs';
 import { compare, median, percentile } from './measure.mjs';
 import { prepareTables } from './tables.mjs';
 import { startTool, timeToFirstAnswer } from './tool.mjs';
@@ -27,6 +29,7 @@ try {
   await prepareTables(admin, quick ? 100_000 : 1_000_000);
   tool = await startTool(env);
   await report();
+  await reportHostPlans();
 } finally {
   await tool?.close();
   await plain.end();
@@ -108,6 +111,15 @@ async function reportRefusal() {
   await new Promise((resolve) => setTimeout(resolve, 1500)); // the statistics of the server's sessions arrive once a second
   console.log(`${'over-cap refusal, 1,000,000 rows'.padEnd(38)} ${`${median(times).toFixed(2)} ms`.padStart(12)} ${''.padStart(12)} ${''.padStart(8)}   ≤ 20 ms (p95 ${percentile(times, 0.95).toFixed(1)} ms)`);
   console.log(`${'  dead tuples, bytes it left'.padEnd(38)} ${`${await dead() - deadBefore}, ${await size() - sizeBefore}`.padStart(12)} ${''.padStart(12)} ${''.padStart(8)}   0, 0`);
+}
+
+async function reportHostPlans() {
+  const filled = await ensureEmbedded({ dataDir, database: 'bench_old_plans' });
+  try {
+    await reportLifecycles({ database, filled, quick, oldPlans: quick ? 100_000 : 1_000_000 });
+  } finally {
+    await filled.stop();
+  }
 }
 
 async function reportStart() {

@@ -51,7 +51,7 @@ grant execute on function countersign_exec.run_dml(text, text, text, text, jsonb
 -- The analyst creates a view in an empty schema, to be rolled back.
 grant usage, create on schema countersign_scratch to countersign_analyst;
 
--- Agents preview, execute and ask. No table, no decision.
+-- Agents preview, execute and ask; hosts plan, begin and end what is outside the database. No table, no decision.
 grant usage on schema countersign to countersign_agent;
 grant execute on function
   countersign.preview_delete(text, text, jsonb, boolean, text, text),
@@ -67,6 +67,13 @@ grant execute on function
   countersign.record_read(text, text, jsonb, text, text, bigint, integer, text, text),
   countersign.record_refusal(text, text, text, text, text, jsonb, text),
   countersign.session_defaults(),
+  countersign.create_host_plan(text, text, text, text, bigint, text, jsonb, boolean, boolean, bigint, bigint),
+  countersign.begin_execute(text, text, text, text),
+  countersign.confirm_executed(text, text, integer, text, bigint),
+  countersign.confirm_failed(text, text, integer, text),
+  countersign.host_plans(text, text, integer, bigint),
+  countersign.sweep(integer),
+  countersign.adopt_host_plan(text, text, text, text, text, jsonb),
   countersign.preflight(text, boolean),
   countersign.version()
   to countersign_agent;
@@ -82,6 +89,8 @@ grant execute on function
   countersign.plan_list(text, text, integer),
   countersign.approve(text, text, text, text, text),
   countersign.reject(text, text, text, text, text),
+  countersign.settle(text, text, text, text),
+  countersign.announce(text),
   countersign.version()
   to countersign_approver;
 

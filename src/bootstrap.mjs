@@ -1,5 +1,5 @@
 /**
- * What stands behind `npm start`, `npm test` and `npm run bench`: installs and builds what is missing, then
+ * What stands behind `npm start`, `npm test`, `npm run example` and `npm run bench`: installs and builds what is missing, then
  * hands over. Plain JavaScript without dependencies, because it runs before there are any.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -125,12 +125,13 @@ async function test(args) {
 const COMMANDS = {
   demo: (args) => handOver([at('dist', 'cli.js'), 'demo', ...args]),
   test,
+  example: (args) => handOver([at('examples', 'mail-sender.mjs'), ...args]),
   bench: (args) => handOver([at('bench', 'run.mjs'), ...args]),
 };
 
 const [name, ...args] = process.argv.slice(2);
 if (!Object.hasOwn(COMMANDS, name ?? '')) {
-  say('Usage: node src/bootstrap.mjs demo|test|bench [arguments]');
+  say('Usage: node src/bootstrap.mjs demo|test|example|bench [arguments]');
   process.exit(2);
 }
 try {

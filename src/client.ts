@@ -91,6 +91,55 @@ export interface RecordedRefusal {
   callerId: string | null;
 }
 
+/** What a host plans to do outside the database. `payload` is canonical JSON; the database writes it so itself in any case. */
+export interface CreateHostPlan {
+  tool: string;
+  payload: string;
+  reason: string | null;
+  callerId: string | null;
+  previewCount: number | null;
+  dataDigest: string | null;
+  extra: Readonly<Record<string, unknown>> | null;
+  approvalRequired: boolean;
+  alwaysRequireApproval: boolean;
+  planTtlMs: number | null;
+  approvalTtlMs: number | null;
+}
+
+export interface BeginExecute {
+  planToken: string;
+  payload: string;
+  dataDigest: string | null;
+  callerId: string | null;
+}
+
+export interface ConfirmExecution {
+  planToken: string;
+  note: string | null;
+  /** The attempt that ends, as begin_execute answered it; null when it is not known. */
+  attempt: number | null;
+  callerId: string | null;
+}
+
+export interface ListHostPlans {
+  status: 'awaiting_approval' | 'executing';
+  /** Token of the last plan of the page before. */
+  after: string | null;
+  limit: number;
+  olderThanMs: number;
+}
+
+export interface AdoptHostPlan {
+  planToken: string;
+  tool: string;
+  payload: string | null;
+  reason: string | null;
+  callerId: string | null;
+  extra: Readonly<Record<string, unknown>> | null;
+}
+
+export type Settlement = 'done' | 'not-done';
+
 export interface Check {
   checkName: string;
   severity: 'ok' | 'warning' | 'fatal';
@@ -172,6 +221,47 @@ export interface Said {
   seen?: string | null;
 }
 
+/** Wakes those who watch plans, several in one transaction; for sessions that announce later. */
+export async function announceAll(query: Query, planTokens: readonly string[]): Promise<void> {
+  await query('select countersign.announce(token) from unnest($1::text[]) as token', [planTokens]);
+}
+
+/** The functions a host's login calls to gate what it does outside the database. */
+export function createHost(query: Query) {
+  const outcome = async (text: string, values: readonly unknown[]) => asOutcome(await query(text, values));
+  const { planState, planStatus, version } = createClient(query);
+  return {
+    planState,
+    planStatus,
+    version,
+    createHostPlan: (p: CreateHostPlan) =>
+      outcome('select * from countersign.create_host_plan($1, $2, $3, $4, $5::bigint, $6, $7::jsonb, $8, $9, $10::bigint, $11::bigint)', [
+        p.tool, p.payload, p.reason, p.callerId, p.previewCount, p.dataDigest, p.extra === null ? null : json(p.extra),
+        p.approvalRequired, p.alwaysRequireApproval, p.planTtlMs, p.approvalTtlMs,
+      ]),
+    beginExecute: (p: BeginExecute) =>
+      outcome('select * from countersign.begin_execute($1, $2, $3, $4)', [p.planToken, p.payload, p.dataDigest, p.callerId]),
+    confirmExecuted: (p: ConfirmExecution & { actualCount: number | null }) =>
+      outcome('select * from countersign.confirm_executed($1, $2, $3::integer, $4, $5::bigint)', [
+        p.planToken, p.note, p.attempt, p.callerId, p.actualCount,
+      ]),
+    confirmFailed: (p: ConfirmExecution) =>
+      outcome('select * from countersign.confirm_failed($1, $2, $3::integer, $4)', [p.planToken, p.note, p.attempt, p.callerId]),
+    hostPlans: async (p: ListHostPlans): Promise<Row[]> =>
+      (await query('select plan from countersign.host_plans($1, $2, $3::integer, $4::bigint) as plan', [
+        p.status, p.after, p.limit, p.olderThanMs,
+      ])).map((row) => row['plan'] as Row),
+    sweep: async (limit: number): Promise<number> =>
+      Number((await query('select countersign.sweep($1::integer) as swept', [limit]))[0]?.['swept']),
+    adoptHostPlan: (p: AdoptHostPlan) =>
+      outcome('select * from countersign.adopt_host_plan($1, $2, $3, $4, $5, $6::jsonb)', [
+        p.planToken, p.tool, p.payload, p.reason, p.callerId, p.extra === null ? null : json(p.extra),
+      ]),
+  };
+}
+
+export type Host = ReturnType<typeof createHost>;
+
 /** What a human's own login may do: look at what waits, and decide. */
 export function createApprover(query: Query) {
   return {
@@ -186,6 +276,8 @@ export function createApprover(query: Query) {
       asOutcome(await query('select * from countersign.approve($1, $2, $3, $4, $5)', [planToken, note, channel, said.decidedBy ?? null, said.seen ?? null])),
     reject: async (planToken: string, reason: string | null, channel: string, said: Said = {}) =>
       asOutcome(await query('select * from countersign.reject($1, $2, $3, $4, $5)', [planToken, reason, channel, said.decidedBy ?? null, said.seen ?? null])),
+    settle: async (planToken: string, how: Settlement, note: string | null, channel: string) =>
+      asOutcome(await query('select * from countersign.settle($1, $2, $3, $4)', [planToken, how, note, channel])),
   };
 }
 

@@ -23,7 +23,7 @@ export interface Refusal {
 
 /** A refusal as an exception, for the few places in TypeScript that refuse before the database is asked. */
 export class CountersignError extends Error {
-  override readonly name = 'CountersignError';
+  override readonly name: string = 'CountersignError';
   constructor(
     readonly code: Code,
     message: string,
@@ -36,4 +36,12 @@ export class CountersignError extends Error {
   toJSON(): Refusal & Record<string, unknown> {
     return { ...this.detail, code: this.code, message: this.message, hint: this.hint };
   }
+}
+
+/**
+ * What the library refuses with: `code` is for programs, `message` says what happened, `hint` the next thing to do.
+ * Made from what the database answered; only a missing database or approver is noticed here.
+ */
+export class PlanError extends CountersignError {
+  override readonly name: string = 'PlanError';
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
-const ORDER = ['errors', 'address', 'config', 'db', 'client', 'views', 'approvals', 'mcp', 'demo', 'cli'];
+const ORDER = ['errors', 'address', 'config', 'db', 'client', 'views', 'approvals', 'plan-store', 'mcp', 'demo', 'cli', 'index'];
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 const partOf = (file: string): string => (file.split('/')[0] ?? '').replace(/\.(ts|js)$/, '');

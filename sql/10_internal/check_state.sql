@@ -9,7 +9,7 @@ declare
   v_decision jsonb;
   v_detail constant jsonb := jsonb_build_object('plan_token', p_plan.token, 'status', p_plan.state);
 begin
-  if p_plan.state in ('previewed', 'awaiting_approval', 'approved') and clock_timestamp() < p_plan.expires_at then
+  if (p_plan.state in ('previewed', 'awaiting_approval', 'approved') or (p_plan.kind = 'host' and p_plan.state = 'failed')) and clock_timestamp() < p_plan.expires_at then
     return null;
   end if;
   v_outcome := countersign_data.recorded_outcome(p_plan.token);
@@ -22,14 +22,14 @@ begin
       format('This plan was executed at %s.', v_outcome->>'at'),
       'Nothing more to do; outcome tells what it did. For another change preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
     when p_plan.state = 'executing' then countersign_data.outcome_refused('ALREADY_EXECUTING',
-      'This plan is being executed.', 'Wait, then call plan_status.', v_detail)
+      'This plan is being executed.', case p_plan.kind when 'host' then 'Whoever began it confirms how it ended; if that process is gone, reconcile it or let an approver settle it.' else 'Wait, then call plan_status.' end, v_detail)
     when p_plan.state = 'stale' then countersign_data.outcome_refused(v_outcome->>'code',
       'An earlier execution found that the data had changed since the preview, and did nothing.', 'Preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
-    when p_plan.state = 'failed' then countersign_data.outcome_refused('STATEMENT_FAILED',
+    when p_plan.state = 'failed' and p_plan.kind <> 'host' then countersign_data.outcome_refused('STATEMENT_FAILED',
       format('An earlier execution failed and changed nothing: %s', v_outcome->>'message'), 'Change the statement and preview again.', v_detail || jsonb_build_object('outcome', v_outcome))
     else countersign_data.outcome_refused('PLAN_EXPIRED',
       format('This plan expired at %s.', to_char(p_plan.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')), 'Preview again.', v_detail || '{"status": "expired"}')
   end;
 end
 $$;
-comment on function countersign_data.check_state(countersign_data.plan) is 'The refusal a plan''s state deserves, or null when it is previewed, waiting or approved and has not expired.';
+comment on function countersign_data.check_state(countersign_data.plan) is 'The refusal a plan''s state deserves, or null when it is previewed, waiting, approved or a host''s to retry, and has not expired.';

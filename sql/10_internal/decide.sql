@@ -4,6 +4,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_durable constant boolean := countersign_data.is_durable_call();  -- a rejection that a crash forgets would be an approval's chance
   v_found record;
   v_plan countersign_data.plan;
   v_call countersign_data.event;
@@ -11,8 +12,6 @@ declare
   v_approvers name[];
   v_state text;
 begin
-  -- a rejection that a crash forgets would be an approval's chance; until the commit, so no SET clause
-  perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') <> 'remote_apply';
   v_found := countersign_data.plan_for_decision(p_token);
   v_plan := v_found.plan;
   v_refusal := v_found.refusal;
@@ -20,7 +19,7 @@ begin
     v_call := countersign_data.event_of(v_plan);
   end if;
   v_call.tool := p_verb;
-  v_call.channel := case when p_channel in ('psql', 'cli', 'page', 'elicit', 'dialog', 'folder') then p_channel else 'psql' end;
+  v_call.channel := countersign_data.channel_of(p_channel);
   v_call.caller_id := null;
   v_call.approved_by := session_user;
   v_call.reported_by := left(nullif(btrim(p_decided_by), ''), 200);
@@ -46,6 +45,8 @@ begin
       'Look at it again, then decide if it still waits.', jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state, 'approved_by', to_jsonb(v_approvers)))
     when p_verb = 'approve' and v_plan.state = 'previewed' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
       'This plan is within the limits and waits for nobody.', 'Nothing to do; reject it if it must not run.')
+    when p_verb = 'approve' and v_plan.state = 'failed' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
+      'This plan was begun and failed; its host may begin it again without another approval.', 'Nothing to do; reject it if it must not be tried again.')
     when p_verb = 'approve' and v_plan.state = 'approved' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
       format('This plan is already approved by %s.', array_to_string(v_approvers, ', ')), 'Nothing to do; the agent may execute it.')
     when p_verb = 'approve' and session_user = any(v_approvers) then countersign_data.outcome_refused('INVALID_ARGUMENTS',
@@ -63,7 +64,8 @@ begin
     v_call.status := 'approved';
     v_state := case when cardinality(v_approvers) + 1 >= v_plan.required_approvals then 'approved' else 'awaiting_approval' end;
     -- a decision in the last minute must leave the agent time to act on it
-    v_plan.expires_at := greatest(v_plan.expires_at, clock_timestamp() + countersign_data.policy_value('plan_ttl', coalesce(v_plan.relation, 0))::interval);
+    v_plan.expires_at := greatest(v_plan.expires_at,
+      clock_timestamp() + least(v_plan.plan_ttl, countersign_data.policy_value('plan_ttl', coalesce(v_plan.relation, 0))::interval));
   end if;
   v_plan := countersign_data.move_plan(v_plan, v_call, array[v_state]);
   return countersign_data.outcome_ok(

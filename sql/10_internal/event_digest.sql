@@ -7,8 +7,7 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 as $$
 begin
-  return (
-    select sha256(convert_to((jsonb_strip_nulls(to_jsonb(p_event)) - 'hash')::text, 'UTF8')));
+  return sha256(convert_to((jsonb_strip_nulls(to_jsonb(p_event)) - 'hash')::text, 'UTF8'));
 end
 $$;
 comment on function countersign_data.event_digest(countersign_data.event) is 'sha256 over an event as canonical JSON, previous hash included.';

@@ -5,11 +5,9 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_reasons text[] := '{}';
+  v_reasons text[] := coalesce(p_plan.gate, '{}');  -- what a host asks for itself
   v_row record;
   v_rejection countersign_data.tombstone;
-  v_spent bigint;
-  v_budget bigint;
 begin
   if p_plan.kind = 'migration' then
     v_reasons := v_reasons || 'Migrations always wait for a human.'::text;
@@ -34,32 +32,11 @@ begin
 
   v_rejection := countersign_data.rejection_of_like(p_plan, '-infinity');
   if v_rejection.plan_token is not null then
-    v_reasons := v_reasons || format('%s rejected the same statement on %s%s.', v_rejection.rejected_by, to_char(v_rejection.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || rtrim(left(v_rejection.reason, 200), '.'), ''));
+    v_reasons := v_reasons || format('%s rejected the same %s on %s%s.', v_rejection.rejected_by, case p_plan.kind when 'host' then 'payload' else 'statement' end, to_char(v_rejection.ts at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), coalesce(': ' || rtrim(left(v_rejection.reason, 200), '.'), ''));
   end if;
 
-  -- many small plans are one large one; the lock makes concurrent previews of a login be judged one after the other
-  if v_reasons = '{}' then
-    perform from countersign_data.requester r where r.login = session_user for update;
-    if not found then
-      insert into countersign_data.requester (login) values (session_user) on conflict do nothing;
-      perform from countersign_data.requester r where r.login = session_user for update;
-    end if;
-    v_budget := countersign_data.policy_number('ungated_rows_per_hour', p_plan.relation);
-    select coalesce(sum(q.total_rows), 0) into v_spent
-    from countersign_data.plan q
-    where q.login = session_user and q.gate = '{}' and q.total_rows > 0
-      and ((q.state in ('executing', 'executed', 'undone') and q.created_at > clock_timestamp() - interval '1 hour' - countersign_data.policy_value('plan_ttl', coalesce(p_plan.relation, 0))::interval)
-        or (q.state = 'previewed' and q.expires_at > clock_timestamp()));
-    -- a plan whose time is over, but whose row is held, may be executed in a transaction that has not ended
-    with overdue as (
-      select q.token, q.total_rows from countersign_data.plan q
-      where q.login = session_user and q.gate = '{}' and q.total_rows > 0 and q.state = 'previewed'
-        and q.expires_at <= clock_timestamp() and q.created_at > clock_timestamp() - interval '2 hours'),
-    free as (select q.total_rows from countersign_data.plan q where q.token in (select token from overdue) for update skip locked)
-    select v_spent + coalesce((select sum(total_rows) from overdue), 0) - coalesce((select sum(total_rows) from free), 0) into v_spent;
-    if v_spent + p_plan.total_rows > v_budget then
-      v_reasons := v_reasons || format('%s already changed or may change %s rows without a human within the hour; with these it would pass %s.', session_user, v_spent, v_budget);
-    end if;
+  if v_reasons = '{}' and (p_plan.kind <> 'host' or p_plan.total_rows > 0) then
+    v_reasons := array_remove(array[countersign_data.over_budget(p_plan)], null);
   end if;
   return v_reasons;
 end

@@ -19,6 +19,8 @@ begin
   limit 1;
   if not found then
     return null;
+  elsif p_plan.kind = 'host' then
+    return format('It changes %s things outside this database, as its host counts; more than %s wait for a human.', v_row.rows, v_row.line);
   elsif v_row.whole then
     return format('It changes %s rows in all tables together; more than %s wait for a human.', v_row.rows, v_row.line);
   end if;

@@ -6,6 +6,10 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- a statement says itself what it does, a payload only together with the tool that takes it
+  if p_plan.kind = 'host' then
+    return sha256(convert_to(concat_ws(E'\n', p_plan.kind, p_plan.tool, p_plan.statement), 'UTF8'));
+  end if;
   return sha256(convert_to(concat_ws(E'\n', p_plan.kind,
     (select string_agg(left(t.kind, 1) || t.token, E'\x1f' order by t.place) from countersign_data.statement_tokens(p_plan.statement) t where t.kind <> 'comment'),
     -- true and "true", 1 and "1" are bound alike

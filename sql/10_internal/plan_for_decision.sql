@@ -4,11 +4,10 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_tokens uuid[];
+  v_tokens constant uuid[] := countersign_data.tokens_beginning(p_token);
   v_claim record;
 begin
-  v_tokens := countersign_data.tokens_beginning(p_token);
-  if coalesce(cardinality(v_tokens), 0) <> 1 then
+  if cardinality(v_tokens) <> 1 then
     refusal := countersign_data.outcome_refused('UNKNOWN_TOKEN',
       case when cardinality(v_tokens) = 2 then 'Several plans begin with that.' else 'There is no such plan in this database.' end,
       'select * from countersign.pending; lists what waits. Give the whole token, or its first eight characters or more.');

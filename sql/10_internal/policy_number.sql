@@ -4,8 +4,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return (
-    select countersign_data.policy_value(p_key, p_relation)::bigint);
+  return countersign_data.policy_value(p_key, p_relation)::bigint;
 end
 $$;
 comment on function countersign_data.policy_number(text, oid) is 'An integer policy in force for a relation.';

@@ -4,6 +4,13 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- most questions are about the whole database
+  if coalesce(p_relation, 0) = 0 then
+    return (
+      select coalesce((select r.value from countersign_data.policy_row r where r.key = k.key and r.scope = 'database' and r.scope_oid = 0), k.default_value)
+      from countersign_data.policy_key k
+      where k.key = p_key);
+  end if;
   -- a partition is governed by its own rows, then by its root table's, then the schema's, then the database's
   return (
     select coalesce(

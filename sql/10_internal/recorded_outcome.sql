@@ -8,7 +8,7 @@ begin
   return (
     select jsonb_strip_nulls(jsonb_build_object('status', e.to_state, 'at', e.ts, 'code', e.code, 'affected_rows', e.actual_rows, 'message', e.note)
       -- an event repeats what was previewed; only of an execution that stayed is it what was done
-      || case when e.status = 'executed' then jsonb_build_object('effects', e.effects, 'total_rows', (
+      || case when e.status = 'executed' and e.effects is not null then jsonb_build_object('effects', e.effects, 'total_rows', (
            select coalesce(sum((x->>'inserted')::bigint + (x->>'updated')::bigint + (x->>'deleted')::bigint), 0) from jsonb_array_elements(e.effects) x))
          else '{}' end)
     from countersign_data.event e

@@ -1,6 +1,6 @@
 create or replace function countersign_data.wrapped(p_text text, p_width integer)
 returns text
-language plpgsql immutable
+language plpgsql immutable strict
 set search_path = pg_catalog, pg_temp
 as $$
 declare

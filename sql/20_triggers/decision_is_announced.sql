@@ -6,6 +6,11 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- Transactions that notify commit one after the other, each with its own wait for the disk. A program that makes many
+  -- says that it will announce them itself, in a transaction that has nothing to wait for. It can lose a wake-up so, no more.
+  if current_setting('countersign.announce', true) = 'later' then
+    return null;
+  end if;
   -- a full queue fails the commit of whoever notifies: then rather no wake-up than no decision (who waits re-reads)
   if pg_notification_queue_usage() < 0.9 then
     execute format('notify countersign, %L', countersign_data.notice_of(new.plan_token, new.status));

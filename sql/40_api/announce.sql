@@ -14,10 +14,11 @@ as $$
 declare
   v_plan countersign_data.plan;
 begin
-  select * into v_plan from countersign_data.plan q where q.token = countersign_data.token_of(p_token) and q.login = session_user;
-  if v_plan.token is not null then
+  select * into v_plan from countersign_data.plan q where q.token = countersign_data.token_of(p_token)
+    and (q.login = session_user or pg_has_role(session_user, 'countersign_approver', 'member'));
+  if v_plan.token is not null and pg_notification_queue_usage() < 0.9 then
     execute format('notify countersign, %L', countersign_data.notice_of(v_plan.token, v_plan.state));
   end if;
 end
 $$;
-comment on function countersign.announce(text) is 'Agent: wakes those who watch a plan, in a transaction of its own after an execution committed.';
+comment on function countersign.announce(text) is 'Agent, approver: wakes those who watch a plan, in a transaction of its own after an execution or a decision committed.';

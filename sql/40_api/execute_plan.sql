@@ -49,6 +49,9 @@ begin
   v_refusal := countersign_data.check_state(v_plan);
   if v_refusal.code is not null then
     return countersign_data.refuse_by_state(v_plan, v_call, v_refusal);
+  elsif v_plan.kind = 'host' then
+    return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('INVALID_ARGUMENTS',
+      'This plan is of something outside the database. Nothing was executed.', 'The program that asked for it executes it: countersign.begin_execute.'));
   elsif p_statement is distinct from v_plan.statement or p_params is distinct from v_plan.params then
     return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('STATEMENT_MISMATCH',
       'statement or params differ from what was previewed. Nothing was executed.',

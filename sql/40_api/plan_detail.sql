@@ -16,7 +16,7 @@ declare
   v_plan countersign_data.plan;
   v_tokens constant uuid[] := countersign_data.tokens_beginning(p_token);
 begin
-  if coalesce(cardinality(v_tokens), 0) <> 1 then
+  if cardinality(v_tokens) <> 1 then
     return null;
   end if;
   select * into v_plan from countersign_data.plan q where q.token = v_tokens[1];

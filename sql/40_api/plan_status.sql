@@ -27,14 +27,24 @@ begin
   v_call.note := 'plan ' || v_plan.token;
   perform countersign_data.record_event(v_call);
   return countersign_data.outcome_ok(
-    case v_state
+    case when v_plan.kind = 'host' then
+      case v_state
+        when 'previewed' then 'It may run now: call begin_execute.'
+        when 'awaiting_approval' then 'A human has not decided yet.'
+        when 'approved' then 'Approved: call begin_execute.'
+        when 'executed' then 'Done; outcome says when.'
+        when 'rejected' then 'A human rejected it; decision says why. Do not repeat it.'
+        when 'executing' then 'It was begun, and nobody has said yet how it ended.'
+        when 'failed' then 'It was begun and not done; it may be begun again.'
+        else 'Its time is over: create a new plan.' end
+    else case v_state
       when 'previewed' then 'It may run now: call execute_plan.'
       when 'awaiting_approval' then 'A human has not decided yet: call execute_plan, it waits for the decision.'
       when 'approved' then 'Approved: call execute_plan.'
       when 'executed' then 'Executed; outcome says what it did.'
       when 'rejected' then 'A human rejected it; decision says why. Do not repeat it.'
       when 'executing' then 'It is being executed.'
-      else 'It is over (' || v_state || '): preview again.' end,
+      else 'It is over (' || v_state || '): preview again.' end end,
     jsonb_build_object('plan_token', v_plan.token, 'status', v_state, 'tool', v_plan.tool, 'statement', v_plan.statement, 'params', v_plan.params,
       'affected_rows', v_plan.affected_rows, 'total_rows', v_plan.total_rows, 'effects', v_plan.shown->'effects',
       'requested_at', v_plan.created_at, 'expires_at', v_plan.expires_at, 'gate', to_jsonb(v_plan.gate),

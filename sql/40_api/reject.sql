@@ -18,7 +18,6 @@ declare
 begin
   get diagnostics v_context = pg_context;
   perform countersign_data.refuse_nested_call(v_context, 'reject');
-  perform countersign_data.refuse_other_isolation();
   return countersign_data.decide('reject', p_token, p_reason, p_channel, p_decided_by, p_seen);
 end
 $$;

@@ -26,10 +26,12 @@ begin
     from (values
       (1, 'plan', v_plan->>'plan_token'),
       (2, 'state', v_plan->>'status'),
-      (3, 'target', coalesce(v_plan->>'target', '(schema)') || case when (v_plan->>'whole_table')::boolean then '   WHOLE TABLE' else '' end),
-      (4, 'rows', format('%s in %s, %s in all tables', v_plan->>'affected_rows', v_plan->>'target', v_plan->>'total_rows') || case when v_plan ? 'migration' then null else '' end),
+      (3, 'target', coalesce(v_plan->>'target', case v_plan->>'kind' when 'host' then 'outside the database: ' || (v_plan->>'tool') else '(schema)' end) || case when (v_plan->>'whole_table')::boolean then '   WHOLE TABLE' else '' end),
+      (4, 'count', coalesce(v_plan->>'preview_count' || ', as its host counts', case when v_plan->>'kind' = 'host' then 'its host gave none' end)),
+      (4, 'rows', format('%s in %s, %s in all tables', v_plan->>'affected_rows', v_plan->>'target', v_plan->>'total_rows') || case when v_plan ? 'migration' or v_plan->>'kind' = 'host' then null else '' end),
       (6, 'why it waits', (select string_agg(g.value, E'\n') from jsonb_array_elements_text(v_plan->'gate') g)),
-      (7, 'statement', v_plan->>'statement'),
+      (7, case when v_plan->>'kind' = 'host' then 'payload' else 'statement' end, case when v_plan->>'kind' = 'host' then countersign_data.cut(v_plan->>'statement', 20000) else v_plan->>'statement' end),
+      (8, 'extra', countersign_data.cut(nullif(v_plan->'extra', 'null')::text, 2000)),
       (8, 'params', countersign_data.cut(nullif(v_plan->>'params', '[]'), 2000)),
       (10, 'locks', (select string_agg(concat_ws(' ', l.value->>'mode', 'on', l.value->>'table'), E'\n') from jsonb_array_elements(v_plan->'migration'->'locks') l)),
       (11, 'rewrites', (select string_agg(format('%s (about %s rows)', l.value->>'table', coalesce(l.value->>'rows_estimate', '?')), E'\n') from jsonb_array_elements(v_plan->'migration'->'rewrites') l)),
@@ -39,13 +41,14 @@ begin
       (15, 'by count', (select 'compared by number of rows only: ' || string_agg(c.value, ', ') from jsonb_array_elements_text(v_plan->'compared_by_count_only') c)),
       (16, 'triggers', (select string_agg(concat_ws(' ', t.value->>'table', t.value->>'trigger', '->', t.value->>'function',
           case when (t.value->>'may_reach_outside')::boolean then '(MAY REACH OUTSIDE THE DATABASE)' end), E'\n') from jsonb_array_elements(v_plan->'triggers') t)),
-      (17, 'undo', concat_ws(': ', v_plan->'undo'->>'kind', v_plan->'undo'->>'why')),
+      (17, 'undo', nullif(concat_ws(': ', v_plan->'undo'->>'kind', v_plan->'undo'->>'why'), '')),
       (18, 'asked by', concat_ws(' / ', v_plan->>'requested_by', regexp_replace(v_plan->>'caller_id', '\s+', ' ', 'g'))),
       (19, 'agent says', coalesce('(unverified) ' || countersign_data.cut(regexp_replace(v_plan->>'reason', '\s+', ' ', 'g'), 500), '(nothing)')),
       (20, 'asked at', v_plan->>'requested_at'),
       (21, 'expires at', v_plan->>'expires_at'),
       (23, 'decide', case when v_plan->>'status' = 'awaiting_approval' then
-        format(E'select * from countersign.approve(%1$L, \'note\');\nselect * from countersign.reject(%1$L, \'reason\');', left(v_plan->>'plan_token', 8)) end)) as f(place, field, value)
+        format(E'select * from countersign.approve(%1$L, \'note\');\nselect * from countersign.reject(%1$L, \'reason\');', left(v_plan->>'plan_token', 8))
+        when v_plan->>'status' = 'executing' then format(E'select * from countersign.settle(%1$L, \'done\');\nselect * from countersign.settle(%1$L, \'not-done\');', left(v_plan->>'plan_token', 8)) end)) as f(place, field, value)
     union all
     select 5, e.ordinality, 'effect', format('%s: %s inserted, %s updated, %s deleted%s', e.value->>'table', e.value->>'inserted', e.value->>'updated', e.value->>'deleted',
       case when (e.value->>'writable')::boolean then '' else ' (OUTSIDE THE ALLOWLIST)' end)

@@ -28,6 +28,7 @@ const ENTRIES: readonly Entry[] = [
   { name: 'approve', summary: 'let a waiting plan run', load: async () => (await import('./commands/decide.js')).approve },
   { name: 'reject', summary: 'refuse a plan for good, and tell the agent why', load: async () => (await import('./commands/decide.js')).reject },
   { name: 'executing', summary: 'list host plans that began and were not settled', load: async () => (await import('./commands/pending.js')).executing },
+  { name: 'settle', summary: 'say how a host plan ended that hangs in executing', load: async () => (await import('./commands/decide.js')).settle },
   { name: 'audit', summary: 'show the audit trail, newest last', load: async () => (await import('./commands/audit.js')).audit },
   { name: 'verify', summary: 'check the hash chains of the audit trail', load: async () => (await import('./commands/audit.js')).verify },
   { name: 'doctor', summary: 'check versions, logins, grants and clocks; say what to run', load: async () => (await import('./commands/doctor.js')).doctor },

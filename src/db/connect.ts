@@ -30,7 +30,7 @@ export async function acceptsWrites(client: pg.ClientBase): Promise<boolean> {
 
 const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNABORTED', 'ENOENT', 'EACCES']);
 const SERVER = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '3D000', '28000', '28P01']);
-const DRIVER = /^(Connection terminated|timeout expired|timeout exceeded when trying|Client has encountered a connection error|Client was closed|Cannot use a pool after|The server does not support SSL|There was an error establishing an SSL|the server is a read-only standby)/;
+const DRIVER = /^(Connection terminated|timeout expired|timeout exceeded when trying|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after|The server does not support SSL|There was an error establishing an SSL|the server is a read-only standby)/;
 
 /** Whether an error means "no database", as opposed to "the database said no". */
 export function isUnavailable(error: unknown): boolean {

@@ -22,6 +22,8 @@ export interface CallPoolOptions {
   defaults?: readonly Setting[] | (() => Promise<readonly Setting[]>);
   /** Connections at most; further calls wait in line. Default 10. */
   max?: number;
+  /** Lets the process end while connections are idle. Default false. */
+  allowExitOnIdle?: boolean;
   /** Lines for a person; never stdout. */
   log?: (line: string) => void;
 }
@@ -63,7 +65,8 @@ const READ_LIMIT = 'select setting as ms from pg_catalog.pg_settings where name 
 /** Makes a running statement notice within a second that its client has gone. */
 const NOTICE_LOSS: Setting = { name: 'client_connection_check_interval', value: '1s' };
 
-async function listDefaults(client: pg.ClientBase): Promise<Setting[]> {
+/** The settings the database asks for; refuses with the remedy where there is no backend for this login. */
+export async function listDefaults(client: pg.ClientBase): Promise<Setting[]> {
   try {
     return (await client.query<Setting>(LIST_DEFAULTS)).rows;
   } catch (error) {
@@ -83,27 +86,27 @@ function setStatement({ name, value }: Setting): string {
   return `set search_path = ${schemas.length > 0 ? schemas.map((schema) => pg.escapeIdentifier(schema)).join(', ') : '\'\''}`;
 }
 
-async function apply(client: pg.ClientBase, settings: readonly Setting[]): Promise<void> {
+export async function applySettings(client: pg.ClientBase, settings: readonly Setting[]): Promise<void> {
   if (settings.length > 0) await client.query(settings.map(setStatement).join('; '));
 }
 
 /** Some systems cannot poll for a lost client; there the watchdog alone has to do. */
 async function canNoticeLoss(client: pg.ClientBase): Promise<boolean> {
-  return apply(client, [NOTICE_LOSS]).then(() => true, (error: unknown) => {
+  return applySettings(client, [NOTICE_LOSS]).then(() => true, (error: unknown) => {
     if (isUnavailable(error)) throw error;
     return false;
   });
 }
 
 async function prepareSession(client: pg.ClientBase, settings: readonly Setting[]): Promise<Session> {
-  await apply(client, settings);
+  await applySettings(client, settings);
   const all = await canNoticeLoss(client) ? [...settings, NOTICE_LOSS] : settings;
   const { rows } = await client.query<{ ms: string }>(READ_LIMIT);
   const reset = [...FORGET, ...all.map(setStatement)].join('; ');
   return { reset, limitMs: Number(rows[0]?.ms) || DEFAULT_LIMIT_MS };
 }
 
-function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+export function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => { timer = setTimeout(() => reject(new Error(`timeout expired ${what}`)), ms); });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
@@ -132,7 +135,7 @@ function createTurnstile(places: number): { enter(signal?: AbortSignal): Promise
 }
 
 /** The driver's pool over the addresses to try; `rotate` moves to the next after a failure. */
-function createDriverPool(options: CallPoolOptions, targets: Target[], greet: (client: pg.ClientBase, target: Target) => Promise<void>): { pool: pg.Pool; rotate(): void } {
+export function createDriverPool(options: CallPoolOptions, targets: Target[], greet: (client: pg.ClientBase, target: Target) => Promise<void>): { pool: pg.Pool; rotate(): void } {
   let current = 0;
   const target = (): Target => targets[current % targets.length] as Target;
   class TargetClient extends pg.Client {
@@ -149,6 +152,7 @@ function createDriverPool(options: CallPoolOptions, targets: Target[], greet: (c
     idleTimeoutMillis: 30_000,
     maxLifetimeSeconds: 60,
     keepAlive: true,
+    allowExitOnIdle: options.allowExitOnIdle ?? false,
     Client: TargetClient,
     onConnect: (client) => within(CONNECT_TIMEOUT_MS, 'while preparing the session', greet(client, target())),
   });

@@ -15,7 +15,7 @@ async function run(args: string[], options: Parameters<typeof fakeIo>[0] = { env
   return { code: await main(args, io, CLI), io };
 }
 
-const COMMANDS = ['serve', 'demo', 'install', 'allow', 'revoke', 'policy', 'approvals', 'pending', 'show', 'approve', 'reject', 'executing', 'audit',
+const COMMANDS = ['serve', 'demo', 'install', 'allow', 'revoke', 'policy', 'approvals', 'pending', 'show', 'approve', 'reject', 'executing', 'settle', 'audit',
   'verify', 'doctor', 'client-config'];
 
 describe('help', () => {

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { createClient, type Outcome } from '../../src/client.js';
+import { createClient, createHost, type Outcome } from '../../src/client.js';
 import { main } from '../../src/cli/main.js';
 import { queryOf } from '../../src/cli/logins.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
@@ -136,6 +136,45 @@ describe('deciding', () => {
         expect(stderr).toContain('countersign_approver');
       }
     }
+  });
+});
+
+describe('what hangs in executing', () => {
+  async function stuck(): Promise<string> {
+    const host = createHost(queryOf(await db.connect('agent')));
+    const plan = { tool: 'send_mail', payload: `{"n":${Math.random()}}`, reason: 'spring letter', callerId: null, previewCount: 3, dataDigest: null, extra: null, approvalRequired: false, alwaysRequireApproval: false, planTtlMs: null, approvalTtlMs: null };
+    const planToken = String((await host.createHostPlan(plan)).detail?.['plan_token']);
+    expect(await host.beginExecute({ planToken, payload: plan.payload, dataDigest: null, callerId: null })).toMatchObject({ ok: true });
+    return planToken;
+  }
+
+  it('is listed with its payload, shown, and settled by a prefix of its token', async () => {
+    const token = await stuck();
+    const listed = await as('alice', ['executing']);
+    expect(listed).toMatchObject({ code: 0 });
+    expect(listed.stdout).toContain('send_mail');
+    expect(listed.stdout).toContain('{"n":');
+    expect(listed.stderr).toContain('countersign settle PLAN done|not-done');
+    expect(longestLine(listed.stdout)).toBeLessThanOrEqual(80);
+    const shown = await as('alice', ['show', token]);
+    expect(shown.stdout).toMatch(/outside the database: send_mail/);
+    expect(longestLine(shown.stdout)).toBeLessThanOrEqual(80);
+    const settled = await as('alice', ['settle', token.slice(0, 8), 'done', '--note', 'it is in the sent folder']);
+    expect(settled).toMatchObject({ code: 0, stdout: 'Recorded as done.\n' });
+    const { rows } = await db.as('auditor').query('select status, channel, note from countersign.audit_log where plan_token = $1 order by id desc limit 1', [token]);
+    expect(rows).toEqual([{ status: 'executed', channel: 'cli', note: `settled as done by ${db.role('alice')}: it is in the sent folder` }]);
+    expect(await as('alice', ['settle', token, 'not-done'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NOT_EXECUTING: /) });
+  });
+
+  it('asks first, and takes no third answer', async () => {
+    const token = await stuck();
+    const declined = await as('alice', ['settle', token, 'not-done'], { answer: 'n' });
+    expect(declined.io.questions).toEqual(['Settle this plan as not-done? [y/N] ']);
+    expect(declined.code).toBe(1);
+    expect((await as('alice', ['settle', token, 'not-done', '--yes'])).stdout).toMatch(/^Recorded as not done/);
+    expect((await as('alice', ['settle', token, 'perhaps'])).code).toBe(2);
+    expect((await as('alice', ['settle', token])).code).toBe(2);
+    expect(await as('agent', ['settle', token, 'done'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/42501/) });
   });
 });
 

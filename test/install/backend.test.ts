@@ -37,7 +37,7 @@ describe('at once', () => {
   test('several installs into one database end in one backend', async () => {
     const db = await createTestDatabase({ backend: false });
     const results = await Promise.all(Array.from({ length: 3 }, () => install(db.url('admin'), { strict: true })));
-    expect(results.flatMap((result) => result.migrations)).toEqual(['0001_foundation', '0003_page', '0004_rows_reached']);
+    expect(results.flatMap((result) => result.migrations)).toEqual(['0001_foundation', '0002_host_plans', '0003_page', '0004_rows_reached']);
     const alone = await createTestDatabase({ backend: false });
     await install(alone.url('admin'), { strict: true });
     const strip = (lines: string[]): string[] => lines.filter((line) => !line.startsWith('database '));
@@ -120,7 +120,7 @@ describe('without a superuser', () => {
 
     const plain = await connected(url);
     await plain.query('create schema shop; create table shop.item (id integer primary key, name text); insert into shop.item select g, \'item\' from generate_series(1, 200) g; create table shop.secret (id integer)');
-    expect((await install(url, { strict: true })).migrations).toEqual(['0001_foundation', '0003_page', '0004_rows_reached']);
+    expect((await install(url, { strict: true })).migrations).toEqual(['0001_foundation', '0002_host_plans', '0003_page', '0004_rows_reached']);
     expect(await install(url, { strict: true, onlyWhenChanged: true })).toMatchObject({ applied: false });
     expect((await install(url)).applied).toBe(true);
 

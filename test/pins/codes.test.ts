@@ -11,8 +11,8 @@ const CODES = [
   'NOT_A_SELECT', 'UNSAFE_FUNCTION', 'UNSUPPORTED_STATEMENT', 'APPROVAL_UNAVAILABLE', 'SELF_APPROVAL', 'STATEMENT_FAILED', 'STATEMENT_TIMEOUT', 'LOCK_TIMEOUT', 'UNDO_CONFLICT', 'NOT_UNDOABLE',
   'INVALID_ARGUMENTS', 'DATABASE_UNAVAILABLE', 'INTERNAL_ERROR',
 ];
-/** Of hosts' plans and of undo, which this version does not have yet. */
-const LATER = ['PLAN_MISMATCH', 'DATA_DIGEST_MISMATCH', 'NOT_EXECUTING', 'NO_RECONCILE', 'UNDO_CONFLICT', 'NOT_UNDOABLE'];
+/** Of undo, which this version does not have yet. */
+const LATER = ['UNDO_CONFLICT', 'NOT_UNDOABLE'];
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const sources = (folder: string, ending: string): string[] => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

@@ -50,7 +50,7 @@ test('the states and the moves between them', async () => {
   expect(rows.map((row: { move: string }) => row.move)).toEqual([
     'approved -> executing by executing', 'approved -> expired by expired', 'approved -> rejected by rejected', 'approved -> stale by stale', 'awaiting_approval -> approved by approved',
     'awaiting_approval -> awaiting_approval by approved', 'awaiting_approval -> expired by expired', 'awaiting_approval -> rejected by rejected', 'awaiting_approval -> stale by stale',
-    'executed -> undone by undone', 'executing -> executed by executed', 'executing -> failed by failed', 'failed -> executing by executing', 'new -> awaiting_approval by awaiting_approval',
+    'executed -> undone by undone', 'executing -> executed by executed', 'executing -> failed by failed', 'failed -> executing by executing', 'failed -> expired by expired', 'failed -> rejected by rejected', 'new -> awaiting_approval by awaiting_approval',
     'new -> previewed by previewed', 'none -> none by policy', 'none -> none by read', 'previewed -> executing by executing', 'previewed -> expired by expired', 'previewed -> rejected by rejected', 'previewed -> stale by stale',
   ]);
 });

@@ -16,7 +16,7 @@ const ATTEMPTS = [
   // Countersign's own
   'select * from countersign_data.event', 'update countersign_data.plan set state = \'approved\'', 'insert into countersign_data.event (status) values (\'approved\')',
   'select * from countersign.pending', 'select * from countersign.audit_log', 'select * from countersign.policy', 'select countersign_data.decide(\'approve\', \'x\', null, null, null, null)',
-  'select countersign.approve(\'00000000\')', 'select countersign.reject(\'00000000\')', 'select countersign.show(\'00000000\')', 'select countersign.plan_detail(\'00000000\')',
+  'select countersign.approve(\'00000000\')', 'select countersign.reject(\'00000000\')', 'select countersign.settle(\'00000000\', \'done\')', 'select countersign_data.end_execution(null, null, null, true)', 'select countersign.show(\'00000000\')', 'select countersign.plan_detail(\'00000000\')',
   'select countersign.set_policy(\'hard_max_rows\', \'1000000000\')', 'select countersign.set_search_path(\'{public}\')', 'select countersign.allow(\'write\', \'secrets\')',
   'select countersign.record_policy(\'x\')', 'select countersign.find_relation(\'secrets\')', 'select countersign.change_allowlist(true, \'write\', \'secrets\', null)',
   'select countersign_exec.run_dml(null, null, null, \'delete from stock\', \'[]\', 1, null, null)', 'select countersign_exec.run_ddl(\'drop table stock\')', 'select countersign_exec.resolve(\'stock\')',

@@ -14,14 +14,16 @@ beforeAll(async () => {
 
 const LOGINS = {
   agent: [
-    'execute countersign.announce', 'execute countersign.check_read', 'execute countersign.describe_schema', 'execute countersign.execute_plan',
+    'execute countersign.adopt_host_plan', 'execute countersign.announce', 'execute countersign.begin_execute', 'execute countersign.check_read',
+    'execute countersign.confirm_executed', 'execute countersign.confirm_failed', 'execute countersign.create_host_plan', 'execute countersign.describe_schema',
+    'execute countersign.execute_plan', 'execute countersign.host_plans',
     'execute countersign.plan_state', 'execute countersign.plan_status', 'execute countersign.preflight', 'execute countersign.preview_delete',
     'execute countersign.preview_insert', 'execute countersign.preview_migration', 'execute countersign.preview_update',
-    'execute countersign.record_read', 'execute countersign.record_refusal', 'execute countersign.session_defaults', 'execute countersign.version',
+    'execute countersign.record_read', 'execute countersign.record_refusal', 'execute countersign.session_defaults', 'execute countersign.sweep', 'execute countersign.version',
   ],
   reader: [],
   alice: [
-    'execute countersign.approve', 'execute countersign.plan_detail', 'execute countersign.plan_list', 'execute countersign.reject', 'execute countersign.show', 'execute countersign.version',
+    'execute countersign.announce', 'execute countersign.approve', 'execute countersign.plan_detail', 'execute countersign.plan_list', 'execute countersign.reject', 'execute countersign.settle', 'execute countersign.show', 'execute countersign.version',
     'select countersign.executing', 'select countersign.pending',
   ],
   auditor: ['execute countersign.verify_chain', 'execute countersign.version', 'select countersign.audit_log', 'select countersign.policy'],

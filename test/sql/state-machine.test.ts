@@ -222,6 +222,6 @@ describe('the trail itself', () => {
 
   test('a failed statement plan is over: no event starts it again', async () => {
     const plan = await PLANS['failed']?.() ?? expect.fail();
-    await expect(moveByHand(plan, 'failed', 'executing')).rejects.toMatchObject({ code: '23514', message: 'a failed statement plan is over' });
+    for (const to of ['executing', 'rejected', 'expired']) await expect(moveByHand(plan, 'failed', to)).rejects.toMatchObject({ code: '23514', message: 'a failed statement plan is over' });
   });
 });

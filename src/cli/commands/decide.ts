@@ -1,4 +1,4 @@
-import { createApprover, type Approver, type Outcome } from '../../client.js';
+import { createApprover, type Approver, type Outcome, type Settlement } from '../../client.js';
 import { EXIT, JSON_OPTION, URL_OPTION, UsageError, type Command, type Context } from '../command.js';
 import { demand } from '../failure.js';
 import { safeText } from '../terminal.js';
@@ -46,6 +46,32 @@ async function reasonOf({ io, option }: Context): Promise<string> {
   const given = option('reason') ?? (io.interactive ? await io.ask('Why? The agent will read it: ') : '');
   if (given.trim() === '') throw new UsageError('nothing was decided: give --reason TEXT; the agent will read the reason, and what to do instead');
   return given;
+}
+
+/** Says how a host's plan that hangs in executing ended. */
+export const settle: Command = {
+  usage: [
+    'countersign settle TOKEN done|not-done [--note TEXT] [--yes] [--json]',
+    '                   [--url URL]',
+    '',
+    'Find out first whether it happened. done uses the plan up; not-done lets',
+    'its host try again until it expires.',
+  ],
+  options: { note: { type: 'string' }, yes: { type: 'boolean', short: 'y' }, ...JSON_OPTION, ...URL_OPTION },
+  words: [2, 2],
+  run: (context) => {
+    const how = settlement(context.words[1]);
+    return decide(context, {
+      question: `Settle this plan as ${how}?`,
+      ask: async () => context.option('note') ?? null,
+      verb: (approver, token, note) => approver.settle(token, how, note, CHANNEL),
+    });
+  },
+};
+
+function settlement(word: string | undefined): Settlement {
+  if (word === 'done' || word === 'not-done') return word;
+  throw new UsageError(`a plan is settled as done or not-done, not ${JSON.stringify(word)}`);
 }
 
 interface Decision {

@@ -23,7 +23,7 @@ export const executing: Command = {
   run: (context) =>
     list(context, 'executing', {
       none: 'No plan is stuck in execution.',
-      some: 'A plan stays here until its host reports how it ended.',
+      some: 'A plan stays here until its host says how it ended, or you do: countersign settle PLAN done|not-done.',
     }),
 };
 
