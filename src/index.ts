@@ -9,6 +9,10 @@ export type { Reconcile, ReconcileReport, Verdict } from './plan-store/reconcile
 export { canonicalJson, fingerprint } from './plan-store/fingerprint.js';
 export { connect } from './plan-store/connect.js';
 export type { Connection } from './plan-store/connect.js';
+export { createApprovalServer, startApprovalServer } from './approvals/start.js';
+export type { ApprovalServer, ApprovalServerOptions } from './approvals/start.js';
+export type { RenderedPlan } from './approvals/app.js';
+export type { ApprovalStore, PlanDetail } from './approvals/store.js';
 export { PlanError } from './errors.js';
 export type { Code, Refusal } from './errors.js';
 export type { Settlement } from './client.js';

@@ -11,11 +11,11 @@ import { readFields } from './body.js';
 import { bearerOf, checkProvenance, unauthorized } from './guard.js';
 import { htmlResponse, HttpRefusal, headerOf, jsonResponse, refusalResponse, statusOf, type WebRequest, type WebResponse } from './http.js';
 import type { LiveHub } from './live.js';
-import { shownPayload } from './payload.js';
+import { shownLine, shownPayload } from './payload.js';
 import { planPage } from './pages/plan.js';
 import { queuePage } from './pages/queue.js';
 import { signInPage } from './pages/sign-in.js';
-import type { ApprovalStore, Decision, ListName, PlanDetail } from './store.js';
+import type { ApprovalStore, Decision, ListName, PlanDetail, PlanList } from './store.js';
 
 /** Facts a host adds to its plans. All of it is text, and is shown as text. */
 export interface RenderedPlan { title?: string; facts?: readonly { label: string; value: string }[] }
@@ -117,9 +117,14 @@ export function createApp(options: AppOptions): App {
     }
   }
 
+  async function listed(store: ApprovalStore, list: ListName, after: string | null): Promise<PlanList> {
+    const page = await store.list(list, after, PAGE_SIZE[list]);
+    return { ...page, plans: page.plans.map((line) => shownLine(line, options.exposeRawPayload)) };
+  }
+
   async function queue({ store, query }: Call): Promise<WebResponse> {
     const [only, after] = [listOf(query), afterOf(query)];
-    const lists = await Promise.all((only === null ? LISTS : [only]).map((list) => store.list(list, only === null ? null : after, PAGE_SIZE[list])));
+    const lists = await Promise.all((only === null ? LISTS : [only]).map((list) => listed(store, list, only === null ? null : after)));
     return htmlResponse(200, queuePage(lists, only, after !== null, await context(store)));
   }
 
@@ -149,7 +154,7 @@ export function createApp(options: AppOptions): App {
     } },
     { method: 'GET', path: path('/api/plans'), query: ['list', 'after'], run: async ({ store, query }) => {
       const list = listOf(query) ?? 'waiting';
-      return jsonResponse(200, { ok: true, ...(await store.list(list, afterOf(query), PAGE_SIZE[list])) });
+      return jsonResponse(200, { ok: true, ...(await listed(store, list, afterOf(query))) });
     } },
     { method: 'GET', path: path('/api/plans/:token'), query: [], run: async (call) => jsonResponse(200, { ok: true, plan: await planOf(call) }) },
     { method: 'POST', path: path('/api/plans/:token/approve'), query: [], run: (call) => decide(call, 'approve') },

@@ -17,6 +17,9 @@ export function exactQuery(client: pg.ClientBase): Query {
   return async (text, values = []) => (await client.query<Row>({ text, values: [...values], types: EXACT_TYPES })).rows;
 }
 
+/** What a host's plan has not, since nothing of it is measured here. */
+const UNMEASURED: Partial<PlanDetail> = { effects: [], changes: [], triggers: [], undo: null };
+
 const WHO = 'select session_user::text as login, current_database()::text as database';
 
 /** The calls of a store over any way to run a statement. */
@@ -26,7 +29,10 @@ export function storeOf(query: Query, watch: ApprovalStore['watch']): ApprovalSt
   return {
     identity: async () => (who ??= (await query(WHO))[0] as { login: string; database: string }),
     list: async (list, after, limit) => await approver.planList(list, after, limit) as unknown as PlanList,
-    plan: async (token) => await approver.planDetail(token) as unknown as PlanDetail | null,
+    async plan(token) {
+      const detail = await approver.planDetail(token);
+      return detail === null ? null : { ...UNMEASURED, ...detail } as unknown as PlanDetail;
+    },
     decide: ({ verb, token, note, decidedBy, seen }: Decision) => approver[verb](token, note, 'page', { decidedBy, seen }),
     watch,
   };

@@ -21,6 +21,7 @@ function objectOf(migration: Migration | undefined): string | null {
 
 export function headline(plan: Pick<PlanLine, 'kind' | 'target' | 'affected_rows' | 'tool' | 'tag'> & { migration?: Migration }): Headline {
   if (plan.kind === 'migration') return { text: `Change the schema${plan.tag ? `: ${plan.tag}` : ''}`, name: objectOf(plan.migration) };
+  if (plan.kind === 'host') return { text: 'Outside this database:', name: plan.tool };
   const verb = VERBS[plan.kind];
   if (verb === undefined) return { text: plan.tool, name: plan.target };
   return { text: `${verb} ${plural(plan.affected_rows, 'row')} ${JOINS[plan.kind] ?? 'of'}`, name: plan.target };
@@ -28,7 +29,7 @@ export function headline(plan: Pick<PlanLine, 'kind' | 'target' | 'affected_rows
 
 /** "13,200 of about 60,000 rows, 22 % of the table"; null when nobody knows how large it is. */
 export function share({ kind, affected_rows: rows, table_rows: total }: Pick<PlanDetail, 'kind' | 'affected_rows' | 'table_rows'>): string | null {
-  if (kind === 'insert' || kind === 'migration' || total === null || total < rows) return null;
+  if (kind === 'insert' || kind === 'migration' || kind === 'host' || total === null || total < rows) return null;
   const percent = (rows / total) * 100;
   const shown = percent === 0 ? '0' : percent < 0.1 ? 'less than 0.1' : percent < 10 ? percent.toFixed(1) : String(Math.round(percent));
   return `${grouped(rows)} of about ${plural(total, 'row')}, ${shown} % of the table`;

@@ -1,5 +1,6 @@
 /** Values a host would rather not have on a screen: their shape, unless it said otherwise. */
-import type { PlanDetail } from './store.js';
+import { parseExact } from './exact-json.js';
+import type { PlanDetail, PlanLine } from './store.js';
 
 /** `{ type, length }` of a value, and of its members. The same shape the audit trail keeps. */
 export function shapeOf(value: unknown, depth = 4): unknown {
@@ -10,8 +11,21 @@ export function shapeOf(value: unknown, depth = 4): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member, depth - 1)]));
 }
 
+function parsed(payload: string): unknown {
+  try {
+    return parseExact(payload);
+  } catch {
+    return payload;
+  }
+}
+
 /** A statement's values are what a human must see to decide; a host's payload is the host's to show. */
 export function shownPayload(plan: PlanDetail, exposeRawPayload: boolean): PlanDetail {
-  if (plan.payload === undefined || exposeRawPayload) return plan;
-  return { ...plan, payload: shapeOf(plan.payload) };
+  if (plan.kind !== 'host') return plan;
+  const payload = parsed(plan.statement);
+  return { ...plan, statement: '', payload: exposeRawPayload ? payload : shapeOf(payload), payload_is_shape: !exposeRawPayload };
+}
+
+export function shownLine(line: PlanLine, exposeRawPayload: boolean): PlanLine {
+  return line.kind === 'host' && !exposeRawPayload ? { ...line, statement: '' } : line;
 }

@@ -9,7 +9,7 @@ import { sameSecret } from './guard.js';
 import { createLiveHub, type LiveHub } from './live.js';
 import type { Sessions } from './sessions.js';
 import { isOurs, newSecret, proofOf, secretFile, type SecretFile } from './sharing.js';
-import type { ApprovalStore, Decision, PlanDetail } from './store.js';
+import type { ApprovalStore, Decision, HasApprovals, PlanDetail } from './store.js';
 
 export const DEFAULT_PORT = 4319;
 const TAKE_OVER_MS = 2_000;
@@ -119,9 +119,15 @@ async function secretOfOther(file: SecretFile | null, port: number): Promise<str
   return null;
 }
 
-/** Starts the page, or joins the one that is there. The store stays the caller's to close. */
-export async function startApprovalServer(store: ApprovalStore | null, options: ApprovalServerOptions = {}): Promise<ApprovalServer> {
+/**
+ * Starts the page, or joins the one that is there. The store stays the caller's to close.
+ *
+ * @param of a PlanStore opened with an approver's login, a store of your own, or null where people sign in with theirs (`sessions`)
+ * @throws CountersignError INVALID_ARGUMENTS for options that would open the page to everybody, APPROVAL_UNAVAILABLE for a PlanStore without an approver's login
+ */
+export async function startApprovalServer(of: ApprovalStore | HasApprovals | null, options: ApprovalServerOptions = {}): Promise<ApprovalServer> {
   checkOptions(options);
+  const store = of !== null && 'approvals' in of ? of.approvals : of;
   const wanted = options.port ?? DEFAULT_PORT;
   const { sharing } = options;
   const fileFor = (port: number): SecretFile | null => (sharing === undefined ? null : secretFile(sharing.folder, sharing.key, port));

@@ -93,6 +93,11 @@ export interface PlanDetail extends Omit<PlanLine, 'required' | 'approved' | 'ou
   seen: string;
   /** Of a host's plan: what it is about, in the host's own shape. */
   payload?: unknown;
+  /** True while the values of the payload are left out. */
+  payload_is_shape?: boolean;
+  /** Of a host's plan: how many things it would change, as the host counted, and what else the host says. */
+  preview_count?: number | null;
+  extra?: unknown;
 }
 
 /** Something may have changed; what did is read again. `plan` is the short name of NOTIFY (`planKey`), null for "anything". */
@@ -109,3 +114,6 @@ export interface ApprovalStore {
   /** Calls back at each change and after each reconnect; returns the unsubscriber. */
   watch(listener: (change: StoreChange) => void): () => void;
 }
+
+/** Something that has such a store, as PlanStore does. */
+export interface HasApprovals { readonly approvals: ApprovalStore }

@@ -17,7 +17,8 @@ export interface PageOptions {
 /** Starts the approval page of this process, or joins the one another process serves on the same database. */
 export async function openApprovalPage({ address, config, env, log }: PageOptions): Promise<ApprovalServer> {
   const sharing = { folder: join(config.dataDir ?? defaultDataDir(env), 'approvals'), key: databaseKey(address, config.approvalLogin) };
-  const options = { port: config.approvalPort, sharing, log };
+  // Who may decide may see what about, as by psql; a host that shows its own page says otherwise if it wants.
+  const options = { port: config.approvalPort, sharing, log, exposeRawPayload: true };
   if (config.approvalLogin === 'database') return startApprovalServer(null, { ...options, sessions: createSessions(address) });
   const store = createDatabaseStore({ url: address, log });
   const server = await startApprovalServer(store, options).catch(async (error: unknown) => {

@@ -1,5 +1,7 @@
 /** Where a store's plans live, and by which logins it is reached. */
 import { createApprover, createHost, type Approver, type Host, type Outcome, type Query } from '../client.js';
+import { createDatabaseStore } from '../approvals/database-store.js';
+import type { ApprovalStore } from '../approvals/store.js';
 import { createAnnouncer, type Announcer } from './announcer.js';
 import { createListener, type PlanListener } from '../db/notify.js';
 import { createSteadyPool } from '../db/steady-pool.js';
@@ -37,6 +39,8 @@ export interface StoreConnection {
   /** Null without an approver's login. */
   approver: Approver | null;
   views: ReturnType<typeof createViews> | null;
+  /** What the approval page needs; null without an approver's login. Connects on first use. */
+  approvals(): ApprovalStore | null;
   /** Connects on first use. */
   listener(): PlanListener;
   close(): Promise<void>;
@@ -116,13 +120,15 @@ export async function openConnection(options: ConnectionOptions): Promise<StoreC
   const announcer = own === null ? null : createAnnouncer(own.query);
   const deciderAnnouncer = deciders === null ? null : createAnnouncer(deciders.query);
   let listener: PlanListener | null = null;
+  let approvals: ReturnType<typeof createDatabaseStore> | null = null;
   return {
+    approvals: () => (approvals ??= approver === undefined ? null : createDatabaseStore({ url: approver, ...(options.log ? { log: options.log } : {}) })),
     host: announcingHost(createHost(query), announcer),
     approver: deciders === null || deciderAnnouncer === null ? null : announcing(createApprover(deciders.query), deciderAnnouncer),
     views,
     listener: () => (listener ??= address === undefined ? createPoller() : createListener(address, options.log)),
     async close() {
-      await listener?.close();
+      await Promise.all([listener?.close(), approvals?.close()]);
       await Promise.all([announcer?.close(), deciderAnnouncer?.close()]);
       await Promise.all([own?.end(), deciders?.end()]);
       await stop();

@@ -3,6 +3,7 @@
  * this file sends calls, names results, and asks the host what it alone can know.
  */
 import type { Approver, ConfirmExecution, Outcome, Settlement } from '../client.js';
+import type { ApprovalStore } from '../approvals/store.js';
 import type { PlanListener } from '../db/notify.js';
 import { PlanError } from '../errors.js';
 import type { createViews } from '../views.js';
@@ -253,6 +254,12 @@ export class PlanStore<TPayload = unknown> {
   /** What an approval page needs; null without an approver's login. */
   get approver(): Approver | null { return this.#connection.approver; }
   get views(): ReturnType<typeof createViews> | null { return this.#connection.views; }
+  /** For startApprovalServer. @throws PlanError APPROVAL_UNAVAILABLE without an approver's login. */
+  get approvals(): ApprovalStore {
+    const store = this.#connection.approvals();
+    if (store === null) throw new PlanError('APPROVAL_UNAVAILABLE', 'This store was opened without an approver\'s login, so nobody could decide on its page.', 'Open it with approverUrl, or start the page with: countersign approvals');
+    return store;
+  }
   get listener(): PlanListener { return this.#connection.listener(); }
 
   /** Ends every connection, and leaves the embedded server. */

@@ -27,9 +27,17 @@ ${effects.length > 1 && html`<tfoot><tr><th scope="row">All tables</th>${verbs.m
 export function effectsPart(plan: PlanDetail): Html | null {
   const effects = plan.effects.filter((effect) => rowsOf(effect) > 0);
   if (effects.length === 0 && plan.kind === 'migration') return null;
+  if (plan.kind === 'host') return hostEffects(plan);
   return html`<section data-part="effects" aria-labelledby="h-effects"><h2 id="h-effects">Effects <span class="aside">measured by running it and rolling it back</span></h2>
 ${effects.length === 0 ? html`<p class="note">No row changes.</p>` : effectsTable(effects, plan.target)}
 ${plan.undo !== null && html`<p class="note undo"><b>Undo:</b> ${plan.undo.kind === 'none' ? 'cannot be undone from here. ' : `${plan.undo.kind}. `}${visible(plan.undo.why)}</p>`}</section>`;
+}
+
+/** What no database can measure: the program's own count, said to be that. */
+function hostEffects({ preview_count: count }: PlanDetail): Html {
+  return html`<section data-part="effects" aria-labelledby="h-effects"><h2 id="h-effects">Effects <span class="aside">as the program counts them; nothing here can measure them</span></h2>
+<p class="note">${typeof count === 'number' ? html`<b>${plural(count, 'thing')}</b> outside this database.` : 'The program gave no number.'}</p>
+<p class="note undo"><b>Undo:</b> cannot be undone from here.</p></section>`;
 }
 
 function columnsOf(changes: readonly Change[]): string[] {

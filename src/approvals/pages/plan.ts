@@ -47,11 +47,22 @@ ${reason === '' ? html`<p class="note">Nothing.</p>` : html`<blockquote>${cutTex
 <p class="note">Asked by the login <b>${visible(plan.requested_by, 'name')}</b>${plan.caller_id !== null && html`, which calls itself <q>${visible(plan.caller_id)}</q>`}, ${moment(plan.requested_at, 'ago')}.</p></section>`;
 }
 
+const PAYLOAD_SHOWN = 20_000;
+
 function hostPart({ facts = [] }: RenderedPlan, plan: PlanDetail): Html | null {
-  if (facts.length === 0 && plan.payload === undefined) return null;
-  return html`<section data-part="host" aria-labelledby="h-host"><h2 id="h-host">What the program adds</h2>
-<dl class="facts">${facts.slice(0, 50).map(({ label, value }, index) => html`<dt>${visible(String(label))}</dt><dd>${cutText(String(value), `host-${index}`, REASON)}</dd>`)}</dl>
-${plan.payload !== undefined && html`<pre class="sql" tabindex="0" aria-label="Payload"><code>${visible(JSON.stringify(plan.payload, null, 2).slice(0, 20_000))}</code></pre>`}</section>`;
+  if (facts.length === 0 && plan.kind !== 'host') return null;
+  const extra = plan.extra === null || plan.extra === undefined ? '' : JSON.stringify(plan.extra, null, 2);
+  return html`<section data-part="host" aria-labelledby="h-host"><h2 id="h-host">What the program would do</h2>
+${facts.length > 0 && html`<dl class="facts">${facts.slice(0, 50).map(({ label, value }, index) => html`<dt>${visible(String(label))}</dt><dd>${cutText(String(value), `host-${index}`, REASON)}</dd>`)}</dl>`}
+${plan.payload !== undefined && payloadShown(plan)}
+${extra !== '' && html`<details id="extra"><summary>What it adds</summary><pre class="sql" tabindex="0" aria-label="What the program adds"><code>${visible(extra.slice(0, PAYLOAD_SHOWN))}</code></pre></details>`}</section>`;
+}
+
+function payloadShown(plan: PlanDetail): Html {
+  const text = JSON.stringify(plan.payload, null, 2);
+  return html`${plan.payload_is_shape === true && html`<p class="note">The program keeps the values to itself here: this is their shape. psql shows them: <code>select * from countersign.show('${plan.plan_token.slice(0, 8)}');</code></p>`}
+${text.length > PAYLOAD_SHOWN && html`<p class="note">The first ${grouped(PAYLOAD_SHOWN)} of ${grouped(text.length)} characters. psql shows the rest.</p>`}
+<pre class="sql" tabindex="0" aria-label="Payload"><code>${visible(text.slice(0, PAYLOAD_SHOWN))}</code></pre>`;
 }
 
 function gatePart({ gate }: PlanDetail): Html | null {
@@ -61,7 +72,7 @@ function gatePart({ gate }: PlanDetail): Html | null {
 
 export async function planPage(plan: PlanDetail, rendered: RenderedPlan, context: PageContext): Promise<string> {
   const main = html`<div class="plan-page" data-plan="${plan.plan_token}">${headPart(plan, rendered)}
-<div class="columns"><div class="story">${effectsPart(plan)}${await statementPart(plan)}${migrationPart(plan)}${changesPart(plan)}${reachedPart(plan)}${triggersPart(plan)}${hostPart(rendered, plan)}${gatePart(plan)}${reasonPart(plan)}${earlierPart(plan)}${timelinePart(plan)}</div>
+<div class="columns"><div class="story">${effectsPart(plan)}${plan.kind === 'host' ? hostPart(rendered, plan) : await statementPart(plan)}${migrationPart(plan)}${changesPart(plan)}${reachedPart(plan)}${triggersPart(plan)}${plan.kind !== 'host' && hostPart(rendered, plan)}${gatePart(plan)}${reasonPart(plan)}${earlierPart(plan)}${timelinePart(plan)}</div>
 ${decisionPart(plan, context)}</div></div>`;
   const { text, name } = headline({ ...plan, tag: plan.migration?.tag ?? null });
   // A title is plain text outside the page's control of what is seen: only plain names go there.

@@ -9,7 +9,7 @@ const SIDE = (line: PlanLine): number => Math.max(0, Number(line.total_rows) - N
 
 function marks(line: PlanLine): Html {
   return html`${line.whole_table === true && badge('danger', 'Whole table')}${line.kind === 'migration' && badge('warning', 'Schema change')}${line.outside === true && badge('danger', 'Outside the allowlist')}${
-    line.kind !== 'migration' && SIDE(line) > 0 && badge('warning', `+ ${plural(SIDE(line), 'row')} elsewhere`)}${
+    line.kind !== 'migration' && line.kind !== 'host' && SIDE(line) > 0 && badge('warning', `+ ${plural(SIDE(line), 'row')} elsewhere`)}${
     line.status === 'awaiting_approval' && line.required > 1 && badge('plain', `${line.approved} of ${line.required} approved`)}`;
 }
 
@@ -19,7 +19,7 @@ function title(line: PlanLine): Html {
 }
 
 function words(line: PlanLine): Html {
-  return html`<span class="statement">${oneLine(line.statement, 160)}</span>
+  return html`${line.statement !== '' && html`<span class="statement">${oneLine(line.statement, 160)}</span>`}
 ${line.reason !== null && html`<span class="says"><span class="label">agent says</span> <q>${oneLine(line.reason, 160)}</q></span>`}`;
 }
 
