@@ -39,8 +39,8 @@ export function asError(outcome: Outcome): CountersignError {
   return new CountersignError(code as Code, message, hint, detail);
 }
 
-/** Lists that are only a sample and may be shortened, the least needed first. */
-const SAMPLES = ['changes', 'sample_rows', 'changed', 'tables'] as const;
+/** Lists that are only a sample and may be shortened, the least needed first; of `reached`, effects tell the counts. */
+const SAMPLES = ['reached', 'changes', 'sample_rows', 'changed', 'tables'] as const;
 
 function sizeOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? '');
