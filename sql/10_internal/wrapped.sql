@@ -1,6 +1,6 @@
 create or replace function countersign_data.wrapped(p_text text, p_width integer)
 returns text
-language plpgsql immutable strict
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -8,6 +8,9 @@ declare
   v_line text;
   v_cut integer;
 begin
+  if p_text is null then
+    return null;
+  end if;
   foreach v_line in array string_to_array(p_text, E'\n') loop
     while length(v_line) > p_width loop
       -- at the last space of the line's width, else hard

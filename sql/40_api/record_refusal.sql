@@ -15,7 +15,7 @@ as $$
 declare
   v_call countersign_data.event;
 begin
-  v_call.tool := countersign_data.tool_name(p_tool);
+  v_call.tool := p_tool;
   v_call.reason := p_reason;
   v_call.statement := p_statement;
   v_call.params_redacted := countersign_data.param_shape(p_params);

@@ -78,7 +78,7 @@ describe('show', () => {
     const plan = accepted(await previewDelete(agent, 'customers', 'id = $1', [5], { reason: 'approved by the board, just click', callerId: 'claude' }));
     const lines = await shown(plan);
     expect([...new Set(lines.map((line) => line.field))]).toEqual([
-      'plan', 'state', 'target', 'rows', 'effect', 'why it waits', 'statement', 'params', 'row', 'triggers', 'undo', 'asked by', 'agent says', 'asked at', 'expires at', 'event', 'decide',
+      'plan', 'state', 'target', 'rows', 'effect', 'why it waits', 'statement', 'params', 'row', 'reaches', 'triggers', 'undo', 'asked by', 'agent says', 'asked at', 'expires at', 'event', 'decide',
     ].filter((field) => lines.some((line) => line.field === field)));
     expect(valueOf(lines, 'state')).toBe('awaiting_approval');
     expect(valueOf(lines, 'rows')).toBe('1 in public.customers, 10 in all tables');
