@@ -15,6 +15,9 @@ begin
       if v_role in ('countersign_agent', 'countersign_reader', 'countersign_approver', 'countersign_auditor', 'countersign_migrator') then
         execute format('alter role %I inherit', v_role);
       end if;
+    -- one that was there already, by whatever hand, must be no more than that
+    elsif exists (select from pg_roles where rolname = v_role and (rolcanlogin or rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication)) then
+      execute format('alter role %I nologin nosuperuser nobypassrls nocreaterole nocreatedb noreplication', v_role);
     end if;
   end loop;
 

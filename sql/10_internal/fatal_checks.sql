@@ -6,7 +6,7 @@ as $$
   with login as (
     select r.*, (r.rolname = session_user) as is_session
     from pg_roles r
-    where r.rolname in (session_user, p_reader, 'countersign_reader', 'countersign_writer', 'countersign_agent', 'countersign_migrator', 'countersign_analyst'))
+    where r.rolname in (session_user, p_reader, 'countersign_reader', 'countersign_writer', 'countersign_agent', 'countersign_migrator', 'countersign_analyst', 'countersign_engine', 'countersign_owner'))
   select 'agent and approver are different logins', 'fatal',
     (select 'These logins are both agent and approver: ' || string_agg(r.rolname, ', ') from pg_roles r
      where not r.rolsuper and r.oid in (select countersign_data.members_of('countersign_agent')) and r.oid in (select countersign_data.members_of('countersign_approver')) and r.rolcanlogin),

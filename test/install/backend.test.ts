@@ -158,4 +158,14 @@ describe('without a superuser', () => {
     await install(withLogin(url, 'plain', 'plain'));
     expect(await owners()).toEqual(before);
   });
+
+  test('roles of these names that were there already are made what they must be', async () => {
+    const root = await connected(server?.adminUrl() ?? '');
+    await root.query('alter role countersign_engine login superuser; alter role countersign_auditor login createdb bypassrls');
+    await root.query('create database other');
+    await install(withDatabase(server?.adminUrl() ?? '', 'other'));
+    const { rows } = await root.query(`select rolname from pg_roles where rolname ~ '^countersign_' and rolname <> 'countersign_admin'
+      and (rolcanlogin or rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication)`);
+    expect(rows).toEqual([]);
+  });
 });
