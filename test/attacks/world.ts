@@ -81,7 +81,7 @@ function createCallers(db: TestDatabase): Callers {
   async function call(caller: 'agent' | 'agent2', name: string, args: Args, problem: string | null, holdMs: number): Promise<ToolAnswer> {
     const client = createClient(queryThrough(pools[caller]));
     const context: ToolContext = { client, reader, listener, callerId: null, log, holdMs, signal: new AbortController().signal, progress: () => undefined };
-    const dispatch = { tools: new Map(TOOLS.map((tool) => [tool.name, tool])), refusals: createRefusalLog(client, null, log), ready: async () => undefined, log };
+    const dispatch = { tools: new Map(TOOLS.map((tool) => [tool.name, tool])), refusals: createRefusalLog(client, null, log), ready: async () => undefined, approvalPage: () => null, log };
     const result = await callTool(dispatch, { name, args, hiddenProblem: problem }, context);
     const text = JSON.stringify(result);
     const content = JSON.parse((result.content[0] as { text: string }).text) as Row;
