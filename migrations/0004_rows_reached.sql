@@ -11,3 +11,10 @@ comment on column countersign_data.setting.sample_seed is 'Seed of the hash by w
 
 -- A statement is known again by what it would do, too.
 create index plan_rejected_by_effect on countersign_data.plan (relation, digest) where state = 'rejected';
+
+-- What a login changed without a human, and what it still may: read with every preview, so by indexes that hold the figures.
+drop index countersign_data.plan_ungated_by_login;
+create index plan_ungated_spent on countersign_data.plan (login, created_at) include (total_rows)
+  where gate = '{}' and total_rows > 0 and state in ('executing', 'executed', 'undone');
+create index plan_ungated_open on countersign_data.plan (login, expires_at) include (total_rows, token, created_at)
+  where gate = '{}' and total_rows > 0 and (state = 'previewed' or (kind = 'host' and state = 'failed'));

@@ -28,7 +28,7 @@ begin
   -- a plan whose time is over, but whose row is held, may be executed in a transaction that has not ended
   with overdue as (
     select q.token, q.total_rows from countersign_data.plan q
-    where q.login = session_user and q.gate = '{}' and q.total_rows > 0 and q.state = 'previewed'
+    where q.login = session_user and q.gate = '{}' and q.total_rows > 0 and (q.state = 'previewed' or (q.kind = 'host' and q.state = 'failed'))
       and q.expires_at <= v_now and q.created_at > v_now - interval '2 hours'),
   free as (select q.total_rows from countersign_data.plan q where q.token in (select token from overdue) for update skip locked)
   select v_spent + coalesce((select sum(total_rows) from overdue), 0) - coalesce((select sum(total_rows) from free), 0) into v_spent;

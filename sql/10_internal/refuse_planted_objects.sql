@@ -6,16 +6,23 @@ returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_own oid[];
+  v_others oid[];
 begin
+  if (select r.rolsuper from pg_roles r where r.rolname = session_user) then
+    return;
+  end if;
+  -- the login and its groups; and whoever else works for agents, such as its reader's login, as far as code goes
+  select array_agg(r.oid) filter (where pg_has_role(session_user, r.oid, 'member')),
+    array_agg(r.oid) filter (where not r.rolsuper and (pg_has_role(r.oid, 'countersign_reader', 'usage') or pg_has_role(r.oid, 'countersign_agent', 'usage')))
+  into v_own, v_others
+  from pg_roles r;
   if exists (
-    select from pg_roles r join pg_shdepend s on s.refclassid = 'pg_authid'::regclass and s.refobjid = r.oid
-    where s.deptype = 'o'
-      and (pg_has_role(session_user, r.oid, 'member')
-        -- code of whoever else works for the same agents: its reader's login
-        or (not r.rolsuper and s.classid in ('pg_proc'::regclass, 'pg_operator'::regclass)
-          and (pg_has_role(r.oid, 'countersign_reader', 'usage') or pg_has_role(r.oid, 'countersign_agent', 'usage'))))
+    select from pg_shdepend s
+    where s.refclassid = 'pg_authid'::regclass and s.refobjid = any (v_own || v_others) and s.deptype = 'o'
+      and (s.refobjid = any (v_own) or s.classid in ('pg_proc'::regclass, 'pg_operator'::regclass))
       and s.dbid = (select d.oid from pg_database d where d.datname = current_database())
-      and not (select u.rolsuper from pg_roles u where u.rolname = session_user)
       -- what another session keeps in its temporary schema is out of this one's sight
       and coalesce(case s.classid
             when 'pg_class'::regclass then (select c.relnamespace from pg_class c where c.oid = s.objid)

@@ -33,6 +33,7 @@ declare
   v_types pg_catalog.regtype[];
   v_args text[] := '{}';
   v_arg text;
+  v_own_schema constant oid := (select n.oid from pg_catalog.pg_namespace n where n.nspname::text = 'countersign_data');
   v_signature text := '';
   v_call text := '';
   v_before jsonb;
@@ -101,7 +102,7 @@ begin
 
         v_has_triggers := exists (
           select from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
-          where not t.tgisinternal and c.relnamespace::pg_catalog.regnamespace::text <> 'countersign_data');
+          where not t.tgisinternal and c.relnamespace <> v_own_schema);
         if v_has_triggers then
           v_locked := array(select l.relation from pg_catalog.pg_locks l
                             where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock');
