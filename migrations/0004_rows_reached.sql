@@ -1,8 +1,12 @@
 -- Up Migration
 
 -- Rows that a cascade reaches are compared row by row, not only counted: two more statements a plan runs before its own.
-alter table countersign_data.plan add column run_lock text, add column run_reached text;
-comment on column countersign_data.plan.run_lock is 'Locks the rows the statement will change, so that no row can begin or cease to refer to them while those it reaches are read. run_reached: reads these.';
+alter table countersign_data.plan add column run_locks text[], add column run_reached text;
+comment on column countersign_data.plan.run_locks is 'Lock the rows the statement will change and those it reaches, a statement a level. run_reached: reads these.';
+
+-- A session's chain is its pid as a uuid, whose version is 0: no token may look like one.
+alter table countersign_data.plan add constraint plan_token_is_no_session_chain check (substr(token::text, 15, 1) <> '0');
+alter table countersign_data.event add constraint event_of_plan_is_in_no_session_chain check (plan_token is null or substr(plan_token::text, 15, 1) <> '0');
 drop function if exists countersign_exec.run_dml(text, text, jsonb, bigint, bytea, jsonb);
 
 -- What the order of sample rows depends on besides the rows: whoever words the statement does not know it.

@@ -41,7 +41,7 @@ grant select on countersign_data.transition, countersign_data.policy_key, counte
                 countersign_data.allowed_function, countersign_data.setting to countersign_engine;
 grant execute on all functions in schema countersign_data to countersign_engine;
 grant execute on function countersign.plan_detail(text) to countersign_engine;
-grant execute on function countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb),
+grant execute on function countersign_exec.run_dml(text, text[], text, text, jsonb, bigint, bytea, jsonb),
                           countersign_exec.run_ddl(text),
                           countersign_exec.resolve(text),
                           countersign_exec.read_tag(text) to countersign_engine;

@@ -11,6 +11,7 @@ declare
   v_refusal countersign.outcome;
   v_approvers name[];
   v_state text;
+  v_required integer;
 begin
   v_found := countersign_data.plan_for_decision(p_token);
   v_plan := v_found.plan;
@@ -30,6 +31,8 @@ begin
     return countersign_data.record_refusal(v_call, v_refusal);
   end if;
 
+  -- policy may ask for more people by now, never for fewer than when the plan was made
+  v_required := greatest(v_plan.required_approvals, (select max(countersign_data.policy_number('required_approvals', t)) from countersign_data.tables_touched(v_plan) t));
   v_refusal := countersign_data.check_state(v_plan);
   if v_refusal.code is not null then
     v_refusal.hint := coalesce(countersign_data.hint_for_human(v_refusal.code, v_call.channel, v_plan.token::text), v_refusal.hint);
@@ -50,7 +53,7 @@ begin
     when p_verb = 'approve' and v_plan.state = 'approved' then countersign_data.outcome_refused('INVALID_ARGUMENTS',
       format('This plan is already approved by %s.', array_to_string(v_approvers, ', ')), 'Nothing to do; the agent may execute it.')
     when p_verb = 'approve' and session_user = any(v_approvers) then countersign_data.outcome_refused('INVALID_ARGUMENTS',
-      format('You approved this plan already; it needs %s different people.', v_plan.required_approvals), 'Another human must approve.')
+      format('You approved this plan already; it needs %s different people.', v_required), 'Another human must approve.')
   end;
   if v_refusal.code is not null then
     return countersign_data.record_refusal(v_call, v_refusal);
@@ -62,7 +65,7 @@ begin
     v_state := 'rejected';
   else
     v_call.status := 'approved';
-    v_state := case when cardinality(v_approvers) + 1 >= v_plan.required_approvals then 'approved' else 'awaiting_approval' end;
+    v_state := case when cardinality(v_approvers) + 1 >= v_required then 'approved' else 'awaiting_approval' end;
     -- a decision in the last minute must leave the agent time to act on it
     v_plan.expires_at := greatest(v_plan.expires_at,
       clock_timestamp() + least(v_plan.plan_ttl, countersign_data.policy_value('plan_ttl', coalesce(v_plan.relation, 0))::interval));
@@ -70,9 +73,10 @@ begin
   v_plan := countersign_data.move_plan(v_plan, v_call, array[v_state]);
   return countersign_data.outcome_ok(
     case v_plan.state
-      when 'rejected' then 'Rejected. The agent is told the reason; the same statement will wait for a human for ever.'
+      when 'rejected' then case when v_call.note is null then 'Rejected, without a reason: the agent is left to guess what to do instead.' else 'Rejected. The agent is told the reason.' end
+        || ' The same proposal will wait for a human for ever.'
       when 'approved' then 'Approved. The agent may execute exactly what was previewed.'
-      else format('Recorded: %s of %s approvals.', cardinality(v_approvers) + 1, v_plan.required_approvals) end,
+      else format('Recorded: %s of %s approvals.', cardinality(v_approvers) + 1, v_required) end,
     jsonb_build_object('plan_token', v_plan.token, 'status', v_plan.state, 'decided_by', session_user, 'expires_at', v_plan.expires_at));
 end
 $$;

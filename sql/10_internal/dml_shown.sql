@@ -28,9 +28,12 @@ begin
     'reached', (select coalesce(jsonb_agg(jsonb_build_object('table', countersign_data.qualified_name((r.value->>'relation')::oid), 'rows', r.value->'rows',
                   'sample_rows', (select coalesce(jsonb_agg(countersign_data.row_shown((r.value->>'relation')::oid, s.value)), '[]') from jsonb_array_elements(r.value->'sample') s))), '[]')
                 from jsonb_array_elements(p_reached) r),
-    'compared_by_count_only', (select coalesce(jsonb_agg(distinct countersign_data.qualified_name(e.root)), '[]')
-                from (select coalesce(pg_partition_root(x.key::oid::regclass)::oid, x.key::oid) as root from jsonb_each(p_plan.effects) x) e
-                where e.root <> p_plan.relation and not exists (select from jsonb_array_elements(p_reached) r where (r.value->>'relation')::oid = e.root)),
+    -- a table whose measured rows are not exactly those that were read: some lie deeper, are hidden, or a trigger wrote them
+    'compared_by_count_only', (select coalesce(jsonb_agg(countersign_data.qualified_name(e.root) order by e.root), '[]')
+                from (select coalesce(pg_partition_root(x.key::oid::regclass)::oid, x.key::oid) as root, sum((x.value->>0)::bigint + (x.value->>1)::bigint + (x.value->>2)::bigint) as rows
+                      from jsonb_each(p_plan.effects) x group by 1) e
+                where e.rows <> case when e.root = p_plan.relation then p_plan.affected_rows else 0 end
+                  + coalesce((select sum((r.value->>'rows')::bigint) from jsonb_array_elements(p_reached) r where coalesce(pg_partition_root((r.value->>'relation')::oid::regclass)::oid, (r.value->>'relation')::oid) = e.root), 0)),
     'undo', jsonb_build_object('kind', 'none', 'why', 'This version keeps no row images; undo_plan comes later.'));
 end
 $$;

@@ -17,12 +17,12 @@ begin
   p_plan.state_hash := v_event.hash;
   insert into countersign_data.plan
     (token, kind, tool, login, caller_id, reason, relation, target, where_sql, columns, statement, params, fingerprint, affected_rows,
-     total_rows, effects, digest, row_marks, run_probe, run_lock, run_reached, run_statement, shown, gate, required_approvals, created_at, state, state_seq, state_hash, expires_at,
+     total_rows, effects, digest, row_marks, run_probe, run_locks, run_reached, run_statement, shown, gate, required_approvals, created_at, state, state_seq, state_hash, expires_at,
      data_digest, plan_ttl, approval_ttl)
   values
     (p_plan.token, p_plan.kind, p_plan.tool, p_plan.login, p_plan.caller_id, p_plan.reason, p_plan.relation, p_plan.target, p_plan.where_sql,
      p_plan.columns, p_plan.statement, p_plan.params, p_plan.fingerprint, p_plan.affected_rows, p_plan.total_rows, p_plan.effects, p_plan.digest,
-     p_plan.row_marks, p_plan.run_probe, p_plan.run_lock, p_plan.run_reached, p_plan.run_statement, p_plan.shown, p_plan.gate, p_plan.required_approvals, p_plan.created_at, p_plan.state, p_plan.state_seq, p_plan.state_hash, p_plan.expires_at,
+     p_plan.row_marks, p_plan.run_probe, p_plan.run_locks, p_plan.run_reached, p_plan.run_statement, p_plan.shown, p_plan.gate, p_plan.required_approvals, p_plan.created_at, p_plan.state, p_plan.state_seq, p_plan.state_hash, p_plan.expires_at,
      p_plan.data_digest, p_plan.plan_ttl, p_plan.approval_ttl);
   return p_plan;
 end

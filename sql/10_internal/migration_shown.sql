@@ -14,6 +14,8 @@ as $$
     'migration', jsonb_build_object(
       'tag', (countersign_data.statement_tag(p_statement)).tag,
       'locks', p_measured->'locks',
+      -- what a migration makes belongs to the role that runs it, and the application's own role cannot even read it
+      'owned_by_migrator', (select coalesce(jsonb_agg(f.value->>1), '[]') from jsonb_array_elements(p_measured->'added') f where f.value->>0 = 'owner' and f.value->>2 = 'countersign_migrator'),
       'rewrites', (select coalesce(jsonb_agg(jsonb_build_object('table', r.value, 'rows_estimate', nullif(greatest(c.reltuples::bigint, pg_stat_get_live_tuples(c.oid)), -1), 'bytes', pg_relation_size(c.oid))), '[]')
                    from jsonb_array_elements_text(p_measured->'rewrites') r left join named c on c.name = r.value),
       'added', (select coalesce(jsonb_agg(concat_ws(' ', f.value->>0, f.value->>1, ':', f.value->>2)), '[]') from jsonb_array_elements(p_measured->'added') f),

@@ -32,11 +32,11 @@ begin
   p_plan.run_probe := v_sql.probe;
   p_plan.run_statement := v_sql.statement;
   v_reached := countersign_data.reached_sql(p_plan, v_cap);
-  p_plan.run_lock := v_reached.lock;
+  p_plan.run_locks := v_reached.locks;
   p_plan.run_reached := v_reached.reached;
   perform set_config('lock_timeout', countersign_data.preview_lock_timeout(p_plan.relation), true);
   v_own_limit := countersign_data.limit_transaction(p_plan.relation);
-  v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_lock, p_plan.run_reached, p_plan.run_statement, countersign_data.bound_params(p_plan), v_cap, null, null);
+  v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_locks, p_plan.run_reached, p_plan.run_statement, countersign_data.bound_params(p_plan), v_cap, null, null);
   perform countersign_data.set_transaction_limit(v_own_limit);
   v_call.duration_ms := extract(milliseconds from clock_timestamp() - v_started)::integer;
   v_call.preview_rows := v_run.affected;

@@ -27,12 +27,15 @@ begin
     if refusal.code is null and p_plan.gate = '{}' and countersign_data.line_passed(p_plan) is not null then
       refusal := countersign_data.outcome_refused('AWAITING_APPROVAL', 'The policy changed since the preview. ' || countersign_data.line_passed(p_plan), 'Preview again: that plan waits for a human.');
     end if;
+    if refusal.code is null and p_plan.gate = '{}' and exists (select from jsonb_array_elements(countersign_data.effects_shown(p_plan.effects)) e where not (e.value->>'writable')::boolean) then
+      refusal := countersign_data.outcome_refused('AWAITING_APPROVAL', 'The write allowlist changed since the preview: this reaches a table outside it now.', 'Preview again: that plan waits for a human.');
+    end if;
     if refusal.code is not null then
       may_retry := true;
       return;
     end if;
     v_own_limit := countersign_data.limit_transaction(p_plan.relation);
-    v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_lock, p_plan.run_reached, p_plan.run_statement, countersign_data.bound_params(p_plan),
+    v_run := countersign_exec.run_dml(p_plan.run_probe, p_plan.run_locks, p_plan.run_reached, p_plan.run_statement, countersign_data.bound_params(p_plan),
                                       countersign_data.policy_number('hard_max_rows', p_plan.relation), p_plan.digest, p_plan.effects);
     perform countersign_data.set_transaction_limit(v_own_limit);
     affected := v_run.affected;

@@ -63,6 +63,10 @@ as $$
      from pg_class c join app n on n.oid = c.relnamespace where c.relkind in ('r', 'p')),
     'grant <table owner> to countersign_migrator;  (only if agents shall propose migrations)'
   union all
+  select 'what migrations made was given to the application', 'warning',
+    (select string_agg(countersign_data.qualified_name(c.oid), ', ') from pg_class c join app n on n.oid = c.relnamespace where c.relowner = 'countersign_migrator'::regrole and c.relkind in ('r', 'p', 'v')),
+    'alter table <table> owner to <application role>;  (until then the application cannot use it)'
+  union all
   select 'settings of the database and roles hold no secrets', 'warning',
     (select string_agg(distinct split_part(c, '=', 1), ', ') from pg_db_role_setting s, unnest(s.setconfig) c where split_part(c, '=', 1) ~ '\.' and split_part(c, '=', 1) ~* 'secret|password|token|jwt|key'),
     'Every login can read them in pg_db_role_setting: move secrets out of ALTER DATABASE … SET.'

@@ -35,7 +35,7 @@ begin
   v_call.tool := 'adopt_host_plan';
   v_call.channel := 'host';
   v_refusal := case
-    when v_plan.token is null then countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The token is no uuid.', 'Derive one from it, always the same.')
+    when v_plan.token is null or substr(v_plan.token::text, 15, 1) !~ '[1-8]' then countersign_data.outcome_refused('INVALID_ARGUMENTS', 'The token is no uuid with a version.', 'Derive one from it, always the same.')
     when v_plan.statement is null then countersign_data.refusal_of_payload(p_payload)
     else countersign_data.check_host_plan(v_plan) end;
   if v_refusal.code is not null then

@@ -34,7 +34,7 @@ begin
   -- an argument can only add a reason to wait; what policy asks for is added to it
   v_plan.gate := array_remove(array[
     case when p_approval_required then 'Its host asks for a human''s approval.' end,
-    case when p_always_require_approval then format('%s always waits for a human.', p_tool) end], null);
+    case when p_always_require_approval then 'Its host says that what this does always waits for a human.' end], null);
   v_plan.statement := countersign_data.canonical_json(p_payload);
   v_plan.shown := jsonb_build_object('kind', 'host', 'fingerprint', encode(sha256(convert_to(v_plan.statement, 'UTF8')), 'hex'),
     'preview_count', p_preview_count, 'data_digest', p_data_digest, 'extra', coalesce(p_extra, 'null'));

@@ -38,6 +38,8 @@ begin
       (12, 'rows lost', (select string_agg(format('%s: about %s', l.value->>'object', coalesce(l.value->>'rows', '?')), E'\n') from jsonb_array_elements(v_plan->'migration'->'rows_lost_estimate') l)),
       (13, 'removed', (select string_agg('- ' || l.value, E'\n') from jsonb_array_elements_text(v_plan->'migration'->'removed') l)),
       (14, 'added', (select string_agg('+ ' || l.value, E'\n') from jsonb_array_elements_text(v_plan->'migration'->'added') l)),
+      (14, 'note', (select 'belongs to countersign_migrator afterwards, so the application''s own role cannot use it until an administrator runs: '
+          || string_agg(format('alter table %s owner to <role>;', o.value), ' ') from jsonb_array_elements_text(v_plan->'migration'->'owned_by_migrator') o)),
       (15, 'by count', (select 'compared by number of rows only: ' || string_agg(c.value, ', ') from jsonb_array_elements_text(v_plan->'compared_by_count_only') c)),
       (16, 'triggers', (select string_agg(concat_ws(' ', t.value->>'table', t.value->>'trigger', '->', t.value->>'function',
           case when (t.value->>'may_reach_outside')::boolean then '(MAY REACH OUTSIDE THE DATABASE)' end), E'\n') from jsonb_array_elements(v_plan->'triggers') t)),

@@ -8,7 +8,7 @@
 -- Results travel in variables, never in the exception: a trigger may raise the same SQLSTATE, so the handler believes
 -- only the flag that was set just before raising (D010).
 create or replace function countersign_exec.run_dml(
-  p_probe text, p_lock text, p_reached text, p_statement text, p_params jsonb, p_cap bigint, p_expected_digest bytea, p_expected_effects jsonb,
+  p_probe text, p_locks text[], p_reached text, p_statement text, p_params jsonb, p_cap bigint, p_expected_digest bytea, p_expected_effects jsonb,
   out affected bigint, out digest bytea, out marks text[], out sample jsonb, out reached jsonb, out effects jsonb,
   out verdict text, out error_state text, out error_message text, out truncated text)
 language plpgsql
@@ -107,13 +107,13 @@ begin
           v_locked := array(select l.relation from pg_catalog.pg_locks l
                             where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation' and l.mode = 'AccessExclusiveLock');
         end if;
-        -- two statements, so that the second one's snapshot is younger than the locks
+        -- statements of their own, so that each one's snapshot is younger than the locks before it
         reached := '[]';
-        if p_lock is not null then
-          foreach v_before_sql in array array[p_lock, p_reached] loop
+        if p_reached is not null then
+          foreach v_before_sql in array pg_catalog.array_append(p_locks, p_reached) loop
             execute 'prepare ' || v_run || '_before' || v_signature || ' as ' || v_before_sql;
             for v_row in execute 'execute ' || v_run || '_before' || v_call loop
-              exit when v_before_sql = p_lock;
+              exit when v_before_sql <> p_reached;
               continue when v_row.rows = 0;
               reached := reached || pg_catalog.jsonb_build_object('relation', v_row.relation, 'rows', v_row.rows, 'sample', v_row.sample);
               v_reached_hashes := pg_catalog.sha256(v_reached_hashes || v_row.hashes);
@@ -171,5 +171,5 @@ begin
   end loop;
 end
 $$;
-comment on function countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb) is
+comment on function countersign_exec.run_dml(text, text[], text, text, jsonb, bigint, bytea, jsonb) is
   'Runs one write as countersign_writer and measures it. Without an expected digest it is rolled back (preview); with one it stays only if digest and effects are equal. verdict: done, over_cap, rowset_changed, effects_changed, parameters, error.';

@@ -53,7 +53,15 @@ export interface Alarm {
 
 type Judge = (plan: PlanDetail) => Alarm | null;
 
-const names = (list: readonly string[]): string[] => [...new Set(list)].slice(0, 12);
+const NAMED = 12;
+const names = (list: readonly string[]): string[] => {
+  const all = [...new Set(list)];
+  return all.length > NAMED ? [...all.slice(0, NAMED), `and ${all.length - NAMED} more`] : all;
+};
+
+/** The largest loss first; one of unknown size may be larger than any. */
+const losses = (migration: Migration): Migration['rows_lost_estimate'] =>
+  [...migration.rows_lost_estimate].sort((a, b) => (b.rows ?? Number.POSITIVE_INFINITY) - (a.rows ?? Number.POSITIVE_INFINITY));
 
 /** Removed whole: "relation public.orders : table". */
 const removedRelations = (plan: PlanDetail): string[] =>
@@ -72,7 +80,7 @@ const JUDGES: readonly Judge[] = [
   } : null),
   (plan) => (plan.migration && plan.migration.rows_lost_estimate.length > 0 ? {
     level: 'danger', title: 'Data is lost', text: 'What is dropped takes its data with it:',
-    names: names(plan.migration.rows_lost_estimate.map(({ object, rows }) => `${object} (${rows === null ? 'unknown number of rows' : `about ${plural(rows, 'row')}`})`)),
+    names: names(losses(plan.migration).map(({ object, rows }) => `${object} (${rows === null ? 'unknown number of rows' : `about ${plural(rows, 'row')}`})`)),
   } : null),
   (plan) => (removedRelations(plan).length > 0 && plan.migration?.rows_lost_estimate.length === 0 ? {
     level: 'danger', title: 'Something is dropped', text: 'These are gone afterwards:', names: names(removedRelations(plan)),
@@ -93,9 +101,13 @@ const JUDGES: readonly Judge[] = [
       level: 'danger', title: 'A trigger may reach outside the database', text: 'It did so already, when the change was previewed:', names: names(reaching.map((trigger) => `${trigger.table} ${trigger.trigger}`)),
     } : null;
   },
+  (plan) => ((plan.migration?.owned_by_migrator ?? []).length > 0 ? {
+    level: 'warning', title: 'Nobody else\'s at first', text: 'What this makes belongs to countersign_migrator: the application\'s own role cannot use it until an administrator runs alter table … owner to …:',
+    names: names(plan.migration?.owned_by_migrator ?? []),
+  } : null),
   (plan) => {
     const rejected = plan.earlier.find(({ status }) => status === 'rejected');
-    return rejected ? { level: 'warning', title: 'Rejected before', text: 'A human rejected exactly this statement. What they said is below.', names: [] } : null;
+    return rejected ? { level: 'warning', title: 'Rejected before', text: rejected.note === null ? 'A human rejected exactly this statement, without a reason.' : `A human rejected exactly this statement: “${rejected.note.slice(0, 300)}”`, names: [] } : null;
   },
 ];
 
@@ -112,7 +124,7 @@ export function wordToType(plan: PlanDetail): string | null {
   const { migration } = plan;
   const drops = migration !== undefined && (migration.rows_lost_estimate.length > 0 || migration.rewrites.length > 0 || removedRelations(plan).length > 0);
   if (!isWholeTable(plan) && !drops && plan.total_rows <= MANY_ROWS) return null;
-  const name = plan.target ?? migration?.rows_lost_estimate[0]?.object ?? migration?.rewrites[0]?.table ?? removedRelations(plan)[0] ?? '';
+  const name = plan.target ?? (migration === undefined ? undefined : losses(migration)[0]?.object) ?? migration?.rewrites[0]?.table ?? removedRelations(plan)[0] ?? '';
   const parts = name.split('.');
   // Of schema.table the table; of schema.table.column, which a dropped column is, the table as well.
   const word = plan.target === null && parts.length > 2 ? parts[1] : parts.at(-1);

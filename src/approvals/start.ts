@@ -131,8 +131,9 @@ export async function startApprovalServer(of: ApprovalStore | HasApprovals | nul
   const wanted = options.port ?? DEFAULT_PORT;
   const { sharing } = options;
   const fileFor = (port: number): SecretFile | null => (sharing === undefined ? null : secretFile(sharing.folder, sharing.key, port));
-  let secret = options.authToken ?? newSecret();
-  let own = createApprovalServer(store, { ...options, secret });
+  const secret = options.authToken ?? newSecret();
+  const own = createApprovalServer(store, { ...options, secret });
+  let theirs: string | null = null;
   let listening: Listening | null = null;
   let port = wanted;
 
@@ -140,32 +141,38 @@ export async function startApprovalServer(of: ApprovalStore | HasApprovals | nul
     listening = await own.listen(at);
     port = listening.port;
     fileFor(port)?.write(secret);
+    theirs = null;
   };
   try {
     await bind(wanted);
   } catch (error) {
     if (!(error instanceof PortTaken)) throw error;
-    const theirs = await secretOfOther(fileFor(wanted), wanted);
+    theirs = await secretOfOther(fileFor(wanted), wanted);
     if (theirs === null) {
       options.log?.(`port ${wanted} is taken by something that is no Countersign of this database; the page gets another one`);
       await bind(0);
-    } else {
-      secret = theirs;
-      own = createApprovalServer(store, { ...options, secret });
     }
   }
-  // With the same secret, so that open tabs go on.
+  // With a secret of its own: whoever was faster on the free port may have been sent the other one by an open tab.
   const takeOver = listening === null ? setInterval(() => {
-    bind(wanted).then(() => clearInterval(takeOver), () => undefined);
+    bind(wanted).then(() => {
+      clearInterval(takeOver);
+      options.log?.(`this process serves the approval page now; open it again: ${urlOf()}`);
+    }, () => undefined);
   }, TAKE_OVER_MS).unref() : undefined;
 
   const address = `http://127.0.0.1:${port}/`;
+  const needsNone = options.sessions !== undefined || options.requireAuth === false;
+  const urlOf = (): string => (needsNone ? address : `${address}#token=${theirs ?? secret}`);
   return {
     address,
-    get url() { return options.sessions !== undefined || options.requireAuth === false ? address : `${address}#token=${secret}`; },
+    get url() { return urlOf(); },
     async openUrl() {
-      if (options.sessions !== undefined || options.requireAuth === false) return address;
-      const response = await fetch(`${address}api/codes`, { method: 'POST', headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' }, body: '{}' });
+      if (needsNone) return address;
+      if (theirs !== null && !await isOurs(port, theirs)) {
+        throw new CountersignError('APPROVAL_UNAVAILABLE', 'The process that served the page is gone.', 'Try again in a moment: this one takes over.');
+      }
+      const response = await fetch(`${address}api/codes`, { method: 'POST', headers: { Authorization: `Bearer ${theirs ?? secret}`, 'Content-Type': 'application/json' }, body: '{}' });
       return `${address}#code=${(await response.json() as { code: string }).code}`;
     },
     get port() { return port; },

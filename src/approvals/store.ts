@@ -60,6 +60,8 @@ export interface Migration {
   rewrites: { table: string; rows_estimate: number | null; bytes: number | null }[];
   added: string[];
   removed: string[];
+  /** Made by this migration: the application's own role cannot use it until it is given away. */
+  owned_by_migrator?: string[];
   rows_lost_estimate: { object: string; rows: number | null }[];
 }
 

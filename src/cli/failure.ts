@@ -40,7 +40,7 @@ function explain(state: string, message: string, hint: string | undefined): [Cod
     case '42883':
     case '42P01':
       return ['STATEMENT_FAILED', `${message} (${state})`,
-        'Countersign is not in this database, or an older version is: run countersign install --admin-url URL.'];
+        'Countersign is not in this database, or an older version is: run countersign install (COUNTERSIGN_ADMIN_URL names its login).'];
     case '57014':
       return ['STATEMENT_TIMEOUT', message, 'Try again; if it stays, look for what holds the database up.'];
     case '55P03':

@@ -98,6 +98,10 @@ function overview(): string {
     '  COUNTERSIGN_ADMIN_URL                              install, allow, policy',
     'With none of them an embedded Postgres is started, for trying and developing.',
     '',
+    'Also: COUNTERSIGN_DATA_DIR, COUNTERSIGN_APPROVAL_PORT (4319),',
+    '  COUNTERSIGN_APPROVAL_PAGE=off, COUNTERSIGN_APPROVAL_LOGIN=database,',
+    '  COUNTERSIGN_HOLD_SECONDS (45), COUNTERSIGN_CALLER_ID, COUNTERSIGN_LOG_LEVEL',
+    '',
     'Exit codes: 0 done, 1 refused, 2 usage, 3 database unreachable.',
     '',
   ].join('\n');

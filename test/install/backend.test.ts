@@ -62,7 +62,7 @@ describe('over what is there', () => {
     const before = await everything(db);
     await admin.query(`
       grant execute on function countersign.approve(text, text, text, text, text) to public; grant usage on schema countersign_data to countersign_agent; grant all on countersign_data.event to countersign_agent;
-      alter function countersign_data.decide(text, text, text, text, text, text) set search_path = public; alter function countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb) owner to current_user;
+      alter function countersign_data.decide(text, text, text, text, text, text) set search_path = public; alter function countersign_exec.run_dml(text, text[], text, text, jsonb, bigint, bytea, jsonb) owner to current_user;
       create or replace function countersign.version() returns integer language sql as 'select 99'; drop view countersign.pending; drop function countersign_data.check_cap(oid, jsonb);
       alter table countersign_data.plan owner to current_user; drop trigger _10_event_is_chained on countersign_data.event`);
     expect(await everything(db)).not.toEqual(before);

@@ -128,6 +128,20 @@ describe('a policy that was tightened since the preview', () => {
   });
 });
 
+describe('an allowlist or a number of approvers that changed since the preview', () => {
+  test('holds for what is executed or decided now', async () => {
+    const plan = accepted(await previewDelete(agent, 'customers', 'id = $1', [199]));
+    await admin.query('select countersign.revoke(\'write\', \'order_items\', null)');
+    expect(await execute(agent, plan)).toMatchObject({ ok: false, code: 'AWAITING_APPROVAL' });
+    await admin.query('select countersign.allow(\'write\', \'order_items\', null)');
+    expect(await execute(agent, plan)).toMatchObject({ ok: true });
+    const waiting = accepted(await previewDelete(agent, 'stock', 'id between 6001 and 6200'));
+    await setPolicy(db, 'required_approvals', '2');
+    expect(await approve(alice, waiting)).toMatchObject({ ok: true, detail: { status: 'awaiting_approval' } });
+    await setPolicy(db, 'required_approvals', null);
+  });
+});
+
 describe('a table with a policy of its own', () => {
   test('asks for its approvers also when a cascade or a migration reaches it', async () => {
     await setPolicy(db, 'required_approvals', '2', 'table:orders');

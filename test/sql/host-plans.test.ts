@@ -164,7 +164,7 @@ describe('the gate', () => {
 
   test('the host, policy and a tombstone each make it wait, and no argument undoes another', async () => {
     expect((await make({ approvalRequired: true })).plan.detail).toMatchObject({ status: 'awaiting_approval', gate: ['Its host asks for a human\'s approval.'] });
-    expect((await make({ always: true })).plan.detail).toMatchObject({ status: 'awaiting_approval', gate: ['send_mail always waits for a human.'] });
+    expect((await make({ always: true })).plan.detail).toMatchObject({ status: 'awaiting_approval', gate: ['Its host says that what this does always waits for a human.'] });
     expect((await make({ previewCount: 101, approvalRequired: false, always: false })).plan.detail)
       .toMatchObject({ status: 'awaiting_approval', gate: ['It changes 101 things outside this database, as its host counts; more than 100 wait for a human.'] });
     const made = await make();
@@ -420,4 +420,14 @@ describe('brought in from elsewhere', () => {
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => adopt('6bd9d58c-5b0e-4a5b-9b0e-1d3c7c1e0f10')));
     expect(outcomes.filter((outcome) => (outcome.detail as unknown as { adopted: boolean }).adopted)).toHaveLength(1);
   });
+});
+
+test('a token that looks like a session\'s chain cannot be brought in, and no event is lost by it', async () => {
+  const session = await db.connect('agent');
+  const { rows } = await session.query<{ chain: string }>("select lpad(to_hex(pg_backend_pid()), 32, '0')::uuid::text as chain");
+  const chain = rows[0]?.chain ?? '';
+  expect((await session.query('select * from countersign.adopt_host_plan($1, \'x\', \'null\')', [chain])).rows[0]).toMatchObject({ ok: false, code: 'INVALID_ARGUMENTS' });
+  await expect(db.as('admin').query(`insert into countersign_data.event (plan_token, from_state, to_state, status, channel) values ($1, 'new', 'previewed', 'previewed', 'x')`, [chain])).rejects.toMatchObject({ code: '23514' });
+  expect((await session.query('select * from countersign.plan_status(gen_random_uuid()::text, null)')).rows[0]).toMatchObject({ code: 'UNKNOWN_TOKEN' });
+  await session.end();
 });

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../harness/database.js';
 import { allow, createShop, createTrigger, dropTrigger, one, setPolicy } from './application.js';
+import { waitForLockWait } from '../harness/races.js';
 import { accepted, approve, execute, previewDelete, previewInsert, previewUpdate, sqlstate } from './calls.js';
 
 const db = await createTestDatabase();
@@ -130,6 +131,41 @@ describe('cascades', () => {
     await owner.query('create table unseen (customer_id bigint references customers on delete cascade); insert into unseen values (9003)');
     expect(accepted(await previewDelete(agent, 'customers', 'id = 9003')).detail.compared_by_count_only).toEqual(['public.unseen']);
     await owner.query('drop table unseen; delete from customers where id > 9000');
+  });
+
+  test('rows that another session is swapping in at this moment are waited for, and seen', async () => {
+    await owner.query(`insert into customers values (9010, 'x'), (9011, 'y'); insert into orders (id, customer_id) values (9010, 9010), (9011, 9011);
+      insert into order_items (id, order_id, sku) values (9010, 9010, 'approved'), (9011, 9011, 'precious')`);
+    for (const swap of ['update order_items set order_id = 18021 - order_id where id > 9000', 'update order_items set sku = \'other\' where order_id = 9010']) {
+      const preview = accepted(await previewDelete(agent, 'customers', 'id = 9010'));
+      const [swapping, executing] = [await db.connect('owner'), await db.connect('agent', 'executes a cascade')];
+      await swapping.query('begin');
+      await swapping.query(swap);
+      const outcome = execute(executing, preview);
+      await Promise.race([waitForLockWait(db.as('admin'), 'executes a cascade'), outcome.then((early) => { throw new Error(`did not wait: ${JSON.stringify(early)}`); })]);
+      await swapping.query('commit');
+      expect(await outcome, swap).toMatchObject({ ok: false, code: 'EFFECTS_CHANGED' });
+      expect(await one(db, 'select count(*) from order_items where id > 9000')).toBe('2');
+      await Promise.all([swapping.end(), executing.end()]);
+    }
+    await owner.query('delete from customers where id > 9000');
+  });
+
+  test('rows deeper than anybody looks, and rows that a key of a partition or of an inheriting table reaches', async () => {
+    await owner.query('create table chain (id integer primary key, up integer references chain on delete cascade); insert into chain select g, nullif(g - 1, 0) from generate_series(1, 40) g');
+    await owner.query(`create table whole (id integer primary key) partition by range (id); create table part partition of whole for values from (0) to (100); insert into whole values (1);
+      create table leaf (id integer primary key, part_id integer references part on delete cascade, note text); insert into leaf values (1, 1, 'a');
+      create table base (id integer primary key); create table derived (primary key (id)) inherits (base); insert into derived values (7);
+      create table hanger (id integer primary key, derived_id integer references derived on delete cascade, note text); insert into hanger values (1, 7, 'a')`);
+    for (const table of ['chain', 'whole', 'leaf', 'base', 'derived', 'hanger']) await allow(db, table);
+    expect(accepted(await previewDelete(agent, 'chain', 'id = 1')).detail.compared_by_count_only).toEqual(['public.chain']);
+    for (const [table, id, child] of [['whole', 1, 'leaf'], ['base', 7, 'hanger']] as const) {
+      const preview = accepted(await previewDelete(agent, table, 'id = $1', [id]));
+      expect(preview.detail.reached.map((reached) => reached.table), table).toEqual([`public.${child}`]);
+      await owner.query(`update ${child} set note = 'b'`);
+      expect(await execute(agent, preview), table).toMatchObject({ ok: false, code: 'EFFECTS_CHANGED' });
+    }
+    await owner.query('drop table chain, leaf, whole, hanger, derived, base');
   });
 
   test('more rows under the cascade than the cap: refused before any is touched', async () => {

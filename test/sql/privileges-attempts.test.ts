@@ -79,7 +79,7 @@ test.each(['', 'null', '00000000-0000-0000-0000-000000000000', '%', '\' or true 
   });
 
 describe.each([
-  ['countersign_writer', 'countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb)'],
+  ['countersign_writer', 'countersign_exec.run_dml(text, text[], text, text, jsonb, bigint, bytea, jsonb)'],
   ['countersign_migrator', 'countersign_exec.run_ddl(text)'],
   ['countersign_analyst', 'countersign_exec.resolve(text)'],
 ] as const)('%s owns %s, and', (owner, signature) => {

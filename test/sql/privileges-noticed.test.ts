@@ -62,7 +62,7 @@ describe('the access probe notices when', () => {
       const client = await db.connect('admin');
       await client.query('set session authorization countersign_writer');
       await client.query('begin');
-      const code = await sqlstate(client.query('alter function countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb) security invoker'));
+      const code = await sqlstate(client.query('alter function countersign_exec.run_dml(text, text[], text, text, jsonb, bigint, bytea, jsonb) security invoker'));
       await client.query('rollback');
       await client.end();
       return code;
@@ -125,7 +125,7 @@ describe('the probe of a protection notices when', () => {
   });
 
   test('execution no longer compares with the preview', async () => {
-    const { rows } = await admin.query<{ definition: string }>('select pg_get_functiondef(\'countersign_exec.run_dml(text, text, text, text, jsonb, bigint, bytea, jsonb)\'::regprocedure) as definition');
+    const { rows } = await admin.query<{ definition: string }>('select pg_get_functiondef(\'countersign_exec.run_dml(text, text[], text, text, jsonb, bigint, bytea, jsonb)\'::regprocedure) as definition');
     const definition = rows[0]?.definition ?? '';
     const weakened = definition.replace('digest = p_expected_digest and', '').replace('when digest <> p_expected_digest then', 'when false then');
     expect(weakened).not.toBe(definition);

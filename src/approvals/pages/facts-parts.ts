@@ -81,7 +81,7 @@ export function reachedPart({ reached = [], compared_by_count_only: counted = []
   if (reached.length === 0 && counted.length === 0) return null;
   return html`<section data-part="reached" aria-labelledby="h-reached"><h2 id="h-reached">Rows that this reaches <span class="aside">in other tables, or deeper in this one</span></h2>
 ${reached.map(({ table, rows, sample_rows: sample }, index) => html`<details id="reached-${index}"><summary>${plural(rows, 'row')} of <span class="name">${visible(table, 'name')}</span> <span class="aside">${sample.length < rows ? `a sample of ${sample.length}` : 'all'}</span></summary>${rowsTable(sample, `r-${index}`, table)}</details>`)}
-${counted.length > 0 && html`<p class="note">Compared by their number only when it runs, since agents may not read them or a trigger writes them: ${counted.map((table, index) => html`${index > 0 && ', '}<span class="name">${visible(table, 'name')}</span>`)}.</p>`}</section>`;
+${counted.length > 0 && html`<p class="note">Not shown, and compared by their number only when it runs, since agents may not read them (an administrator: countersign allow read) or a trigger writes them: ${counted.map((table, index) => html`${index > 0 && ', '}<span class="name">${visible(table, 'name')}</span>`)}.</p>`}</section>`;
 }
 
 function rowsTable(rows: readonly Record<string, unknown>[], id: string, label: string): Html {

@@ -14,7 +14,9 @@ const HAPPENED: Readonly<Record<string, string>> = {
 
 function eventShown(event: TimelineEvent, index: number): Html {
   const { status, code, by, reported_by: reported, channel, note, at, rows } = event;
-  return html`<li class="event ${status}"><span class="what"><b>${visible(by, 'name')}</b> ${HAPPENED[status] ?? status}${code !== null && html` <code>${code}</code>`}${status === 'executed' && rows !== null && `, ${plural(rows, 'row')}`}</span>
+  // An agent that asks again while a human thinks is no trouble.
+  const waits = code === 'AWAITING_APPROVAL';
+  return html`<li class="event ${waits ? 'awaiting_approval' : status}"><span class="what"><b>${visible(by, 'name')}</b> ${waits ? 'asked to execute it; it waits for a human' : HAPPENED[status] ?? status}${code !== null && !waits && html` <code>${code}</code>`}${status === 'executed' && rows !== null && `, ${plural(rows, 'row')}`}</span>
 <span class="aside">${moment(at, 'ago')}, via ${channel}${reported !== null && html`, as <q>${visible(reported)}</q> (self-reported)`}</span>
 ${note !== null && html`<div class="quote">${cutText(note, `event-${index}`, NOTE)}</div>`}</li>`;
 }

@@ -141,7 +141,7 @@ async function examineBackend(logins: Logins, who: 'agent' | 'admin', reader: st
 
 function backendVersion(found: number): Check {
   const same = found === BACKEND_VERSION;
-  const hint = found < BACKEND_VERSION ? 'Run: countersign install --admin-url URL' : 'Update the countersign package to the version that installed it.';
+  const hint = found < BACKEND_VERSION ? 'Run: countersign install (COUNTERSIGN_ADMIN_URL names its login)' : 'Update the countersign package to the version that installed it.';
   return { checkName: 'backend', severity: same ? 'ok' : 'fatal', message: `version ${found}, this program speaks ${BACKEND_VERSION}`, hint: same ? '' : hint };
 }
 
