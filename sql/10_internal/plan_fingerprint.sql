@@ -10,6 +10,12 @@ begin
   if p_plan.kind = 'host' then
     return sha256(convert_to(concat_ws(E'\n', p_plan.kind, p_plan.tool, p_plan.statement), 'UTF8'));
   end if;
+  -- nor does the order in which an insert lists its columns
+  if p_plan.kind = 'insert' then
+    return sha256(convert_to(concat_ws(E'\n', p_plan.kind, p_plan.target,
+      (select jsonb_agg((select jsonb_object_agg(v.key, case when jsonb_typeof(v.value) in ('array', 'object') then v.value else to_jsonb(v.value #>> '{}') end) from jsonb_each(r.value) v) order by r.ordinality)
+       from jsonb_array_elements(countersign_data.bound_params(p_plan)->0) with ordinality r)::text), 'UTF8'));
+  end if;
   return sha256(convert_to(concat_ws(E'\n', p_plan.kind,
     (select string_agg(left(t.kind, 1) || t.token, E'\x1f' order by t.place) from countersign_data.statement_tokens(p_plan.statement) t where t.kind <> 'comment'),
     -- true and "true", 1 and "1" are bound alike

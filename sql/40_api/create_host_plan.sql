@@ -19,6 +19,7 @@ declare
   v_started constant timestamptz := clock_timestamp();
   v_plan countersign_data.plan;
   v_refusal countersign.outcome;
+  v_own_limit text;
 begin
   v_plan.kind := 'host';
   v_plan.tool := p_tool;
@@ -29,13 +30,15 @@ begin
   v_plan.affected_rows := coalesce(p_preview_count, 0);
   v_plan.total_rows := v_plan.affected_rows;
   v_plan.data_digest := p_data_digest;
-  v_plan.plan_ttl := make_interval(secs => p_plan_ttl_ms / 1000.0);
-  v_plan.approval_ttl := make_interval(secs => p_approval_ttl_ms / 1000.0);
+  v_plan.plan_ttl := make_interval(secs => least(p_plan_ttl_ms, 3155760000000) / 1000.0);
+  v_plan.approval_ttl := make_interval(secs => least(p_approval_ttl_ms, 3155760000000) / 1000.0);
   -- an argument can only add a reason to wait; what policy asks for is added to it
   v_plan.gate := array_remove(array[
     case when p_approval_required then 'Its host asks for a human''s approval.' end,
     case when p_always_require_approval then 'Its host says that what this does always waits for a human.' end], null);
+  v_own_limit := countersign_data.limit_transaction(0);  -- a payload of millions of members takes its time
   v_plan.statement := countersign_data.canonical_json(p_payload);
+  perform countersign_data.set_transaction_limit(v_own_limit);
   v_plan.shown := jsonb_build_object('kind', 'host', 'fingerprint', encode(sha256(convert_to(v_plan.statement, 'UTF8')), 'hex'),
     'preview_count', p_preview_count, 'data_digest', p_data_digest, 'extra', coalesce(p_extra, 'null'));
 

@@ -32,7 +32,7 @@ begin
       where p.state = p_status and p.state in ('awaiting_approval', 'executing') and p.login = session_user and p.kind = 'host'
         and (p_status = 'executing' or p.expires_at > v_now)
         and (v_after.token is null or (p.created_at, p.token) > (v_after.created_at, v_after.token))
-        and (p_older_than_ms <= 0 or (select v.ts from countersign_data.event v where v.chain = p.token and v.seq = p.state_seq) <= v_now - make_interval(secs => p_older_than_ms / 1000.0))
+        and (p_older_than_ms <= 0 or (select v.ts from countersign_data.event v where v.chain = p.token and v.seq = p.state_seq) <= v_now - make_interval(secs => least(p_older_than_ms, 3155760000000) / 1000.0))
       order by p.created_at, p.token
       limit least(greatest(p_limit, 1), 1000)) q
     join countersign_data.event e on e.chain = q.token and e.seq = q.state_seq) x

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../harness/database.js';
 import { createShop, one, setPolicy } from './application.js';
-import { accepted, approve, execute, outcomeOf, previewDelete, previewMigration, previewUpdate, reject } from './calls.js';
+import { accepted, approve, execute, outcomeOf, previewDelete, previewInsert, previewMigration, previewUpdate, reject } from './calls.js';
 
 const db = await createTestDatabase();
 const [admin, agent, alice, bob] = [db.as('admin'), db.as('agent'), db.as('alice'), db.as('bob')];
@@ -77,6 +77,14 @@ describe('a rejected statement', () => {
       const other = await previewUpdate(agent, 'stock', { note: 'x' }, where, [param]);
       expect(other.ok ? other.detail.gate : other.code, where).toEqual(where.includes('Amount') ? 'UNKNOWN_COLUMN' : []);
     }
+  });
+});
+
+describe('a rejected insert', () => {
+  test('is known again when its columns stand in another order, and only then', async () => {
+    accepted(await reject(alice, accepted(await previewInsert(agent, 'stock', ['id', 'amount'], [[70_001, 5]]))));
+    expect(accepted(await previewInsert(agent, 'stock', ['amount', 'id'], [['5', 70_001]])).detail.gate).toEqual([expect.stringContaining('rejected the same statement')]);
+    expect(accepted(await previewInsert(agent, 'stock', ['id', 'amount'], [[70_002, 5]])).detail.gate).toEqual([]);
   });
 });
 
