@@ -27,7 +27,8 @@ begin
     if refusal.code is null and p_plan.gate = '{}' and countersign_data.line_passed(p_plan) is not null then
       refusal := countersign_data.outcome_refused('AWAITING_APPROVAL', 'The policy changed since the preview. ' || countersign_data.line_passed(p_plan), 'Preview again: that plan waits for a human.');
     end if;
-    if refusal.code is null and p_plan.gate = '{}' and exists (select from jsonb_array_elements(countersign_data.effects_shown(p_plan.effects)) e where not (e.value->>'writable')::boolean) then
+    -- (when it is the target itself that may no longer be written, Postgres says so)
+    if refusal.code is null and p_plan.gate = '{}' and has_any_column_privilege('countersign_writer', p_plan.relation, 'INSERT, UPDATE') and exists (select from jsonb_array_elements(countersign_data.effects_shown(p_plan.effects)) e where not (e.value->>'writable')::boolean) then
       refusal := countersign_data.outcome_refused('AWAITING_APPROVAL', 'The write allowlist changed since the preview: this reaches a table outside it now.', 'Preview again: that plan waits for a human.');
     end if;
     if refusal.code is not null then

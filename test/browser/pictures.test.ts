@@ -59,6 +59,7 @@ describe.skipIf(noBrowser !== null).each(VIEWS)('at %i pixels, dark: %s', (width
     const { tab, context, problems } = await openTab(`${page.address}${path}${name === 'sign-in' ? '' : page.url.slice(page.address.length)}`, { width, dark });
     try {
       await tab.waitForSelector(name === 'sign-in' ? '#sign-in.asked' : '.live[data-state="live"]');
+      await tab.waitForSelector('body:not(.settling)');
       await picture(tab, `${name}-${width}-${dark ? 'dark' : 'light'}`);
       expect(await tab.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
       if (ANALYSED.has(`${width} ${name}`)) expect(await violations(tab)).toEqual([]);

@@ -15,8 +15,14 @@ const partsOf = (root) => $$('[data-part]', root);
 
 function settle() {
   settledAt = performance.now() + SETTLE_MS;
+  const openers = document.querySelectorAll('[data-open]');
   document.body.classList.add('settling');
-  setTimeout(() => { if (performance.now() >= settledAt - 5) document.body.classList.remove('settling'); }, SETTLE_MS);
+  for (const opener of openers) opener.setAttribute('aria-disabled', 'true');
+  setTimeout(() => {
+    if (performance.now() < settledAt - 5) return;
+    document.body.classList.remove('settling');
+    for (const opener of openers) opener.removeAttribute('aria-disabled');
+  }, SETTLE_MS);
 }
 
 /** What the reader has open, typed and focused stays so. */
