@@ -12,7 +12,8 @@ begin
     return countersign_data.record_refusal(p_call, countersign_data.outcome_refused('NOT_EXECUTING',
       case when p_plan.state = 'executing' then 'This attempt is over: the plan has been begun again since.'
            else format('This plan is not being executed: it is %s.', countersign_data.state_now(p_plan)) end,
-      'Nothing was recorded. Call plan_status for what became of it.',
+      case when p_call.channel = 'host' then 'Nothing was recorded. Call plan_status for what became of it.'
+           else countersign_data.hint_for_human('NOT_EXECUTING', p_call.channel, p_plan.token::text) end,
       jsonb_build_object('plan_token', p_plan.token, 'status', countersign_data.state_now(p_plan), 'outcome', countersign_data.recorded_outcome(p_plan.token))));
   end if;
   if not p_done then

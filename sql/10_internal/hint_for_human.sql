@@ -9,6 +9,7 @@ as $$
       when 'PLAN_REJECTED' then 'Nothing to do. Should it run after all, ask the agent to preview it again: that plan waits for you.'
       when 'PLAN_USED' then 'Nothing more to do; ' || w.show || ' tells what it did.'
       when 'ALREADY_EXECUTING' then 'Wait a moment; ' || w.show || ' tells how it ended.'
+      when 'NOT_EXECUTING' then 'Nothing was recorded. ' || w.show || ' tells what became of it.'
       when 'STATEMENT_FAILED' then 'Ask the agent to change the statement and preview it again.'
       when 'PLAN_EXPIRED' then 'Ask the agent to preview it again.'
       when 'ROWSET_CHANGED' then 'Ask the agent to preview it again.'

@@ -23,11 +23,8 @@ declare
 begin
   get diagnostics v_context = pg_context;
   perform countersign_data.refuse_nested_call(v_context, 'execute_plan');
-  perform countersign_data.refuse_other_isolation();
+  perform countersign_data.is_durable_call();
   perform countersign_data.refuse_planted_objects();
-  -- the caller may have set it to off: what is answered as executed must survive a crash. Not a SET clause of this
-  -- function, which would be undone before the commit.
-  perform set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') <> 'remote_apply';
   v_call.tool := 'execute_plan';
   v_call.caller_id := p_caller_id;
   v_call.statement := p_statement;

@@ -41,11 +41,6 @@ begin
       v_refusal.hint := case v_call.channel when 'cli' then 'countersign executing' else 'select * from countersign.executing;' end || ' lists what hangs. Give the whole token, or its first eight characters or more.';
     end if;
     return countersign_data.record_refusal(v_call, v_refusal);
-  elsif v_plan.state <> 'executing' then
-    return countersign_data.record_refusal(v_call, countersign_data.outcome_refused('NOT_EXECUTING',
-      format('This plan is not being executed: it is %s.', countersign_data.state_now(v_plan)),
-      'Nothing was recorded. ' || case v_call.channel when 'cli' then 'countersign show ' || left(v_plan.token::text, 8) else format('select * from countersign.show(%L);', left(v_plan.token::text, 8)) end || ' tells what became of it.',
-      jsonb_build_object('plan_token', v_plan.token, 'status', countersign_data.state_now(v_plan), 'outcome', countersign_data.recorded_outcome(v_plan.token))));
   end if;
   v_call.note := concat_ws(': ', format('settled as %s by %s', p_outcome, session_user), nullif(btrim(p_note), ''));
   return countersign_data.end_execution(v_plan, v_call, null, p_outcome = 'done');
